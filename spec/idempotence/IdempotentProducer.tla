@@ -91,7 +91,8 @@ Sender == [epoch : Epochs,                 \* the producer epoch that the sequen
            created : 0..MaxNumber,         \* batches so far
            batches : BoundedSeq(Batch, MaxInFlight)]
 
-Errors  == {"NONE", "NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER", "INVALID_PRODUCER_EPOCH"}
+Errors  == {"NONE", "NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER", "INVALID_PRODUCER_EPOCH",
+            "KAFKA_STORAGE_ERROR"}
 Request == [broker : Brokers, pid : Pids, number : Numbers, epoch : Epochs, sequence : Sequences]
 \* "waiting": appended, or found to be there, and not answered until it is committed.
 Item ==
@@ -355,7 +356,8 @@ Failed(s, i, reply) ==
     CASE reply.error = "INVALID_PRODUCER_EPOCH" -> [s EXCEPT !.batches = RemoveAt(@, i), !.rewrite = TRUE]
       [] reply.error = "OUT_OF_ORDER_SEQUENCE_NUMBER" ->
             [s EXCEPT !.batches[i].sent = FALSE, !.rewrite = @ \/ IsGap(s, s.batches[i], reply)]
-      [] reply.error = "NOT_LEADER_OR_FOLLOWER" -> [s EXCEPT !.batches[i].sent = FALSE, !.batches[i].doubt = TRUE]
+      [] reply.error \in {"NOT_LEADER_OR_FOLLOWER", "KAFKA_STORAGE_ERROR"} ->
+            [s EXCEPT !.batches[i].sent = FALSE, !.batches[i].doubt = TRUE]
       [] OTHER -> [s EXCEPT !.batches[i].sent = FALSE]
 
 -----------------------------------------------------------------------------
@@ -555,8 +557,22 @@ RejectBatch(b, c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, sender, late>>
     /\ UNCHANGED acked
 
+\* RejectUnderMinIsr   who: leader   code: idempotence/partition.py (append_batch)
+\* Fewer replicas are in sync than min.insync.replicas. The leader refuses every batch, a duplicate too: it does not look at
+\* the producer's state (Partition.appendRecordsToLeader).
+RejectUnderMinIsr(b, c, p) ==
+    LET i == NextAt(b, c, p)
+        r == AtBroker(b, c, p) IN
+    \* enabled when
+    /\ Handles(b, c, p)
+    /\ leader[p] = b
+    \* effect
+    /\ wire' = [wire EXCEPT ![c][p][i] = Reply(r, "NOT_ENOUGH_REPLICAS", 0)]
+    /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, sender, late>>
+    /\ UNCHANGED acked
+
 \* FailAppend   who: leader   code: idempotence/partition.py (append_batch)
-\* The batch is in order, and cannot be appended: too few replicas are in sync.
+\* The batch is in order, and the disk does not take it. The producer does not know that nothing was written.
 FailAppend(b, c, p) ==
     LET i == NextAt(b, c, p)
         r == AtBroker(b, c, p) IN
@@ -565,7 +581,7 @@ FailAppend(b, c, p) ==
     /\ leader[p] = b /\ Verdict(p, r) = "NONE"
     \* effect
     /\ entry' = Known(p, r, FALSE)
-    /\ wire' = [wire EXCEPT ![c][p][i] = Reply(r, "NOT_ENOUGH_REPLICAS", 0)]
+    /\ wire' = [wire EXCEPT ![c][p][i] = Reply(r, "KAFKA_STORAGE_ERROR", 0)]
     /\ UNCHANGED <<leader, log, highWatermark, issued, producer, sender, late>>
     /\ UNCHANGED acked
 
@@ -691,6 +707,7 @@ Next ==
     \/ \E b \in Brokers, c \in Producers, p \in Partitions : AppendBatch(b, c, p)
     \/ \E b \in Brokers, c \in Producers, p \in Partitions : AnswerDuplicate(b, c, p)
     \/ \E b \in Brokers, c \in Producers, p \in Partitions : RejectBatch(b, c, p)
+    \/ \E b \in Brokers, c \in Producers, p \in Partitions : RejectUnderMinIsr(b, c, p)
     \/ \E b \in Brokers, c \in Producers, p \in Partitions : FailAppend(b, c, p)
     \/ \E c \in Producers, p \in Partitions : AppendLate(c, p)
     \/ \E c \in Producers, p \in Partitions : DropLate(c, p)

@@ -1,4 +1,4 @@
-"""What idempotent producers did in place of some rules. Nothing in production imports this file.
+"""The behaviour of idempotent producers without some rules. Nothing in production imports this file.
 
 Each function answers as its rule's absence does: the case does not arise. Before that it does what a producer did then.
 """

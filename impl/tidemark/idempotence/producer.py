@@ -1,6 +1,6 @@
 """An idempotent producer (TransactionManager, RecordAccumulator, Sender): sequences, retries, bumps of the epoch.
 
-Sans-IO: a method that sends returns the request; the caller carries it to a broker, and brings the reply or the news
+Sans-IO: a method that sends returns the request. The caller carries it to a broker, and brings the reply or the news
 that there will be none. The application's batches are numbered per partition.
 """
 
@@ -17,7 +17,12 @@ from tidemark.idempotence.sequences import PartitionSequences, ProducerBatch
 Topic = int
 """A partition, by number."""
 
-APPENDED = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND, Errors.REQUEST_TIMED_OUT)
+APPENDED = (
+    Errors.NOT_LEADER_OR_FOLLOWER,
+    Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    Errors.REQUEST_TIMED_OUT,
+    Errors.KAFKA_STORAGE_ERROR,
+)
 """Errors of a batch that may have been appended."""
 
 
@@ -162,8 +167,8 @@ class IdempotentProducer:
 
     @staticmethod
     def _is_gap(sequences: PartitionSequences, batch: ProducerBatch, request: ProduceRequest) -> bool:
-        """Whether what a leader misses will not come: not if the batch has got another sequence meanwhile, and not if
-        those before it are still to come."""
+        """Whether the batches that a leader misses will not come. There is no gap if those before this batch are
+        still to come, or if it has got another sequence meanwhile."""
         if sequences.unresolved != NO_SEQUENCE:
             return batch.sequence == sequences.unresolved
         reset = batch.epoch != request.producer_epoch or batch.sequence != request.sequence

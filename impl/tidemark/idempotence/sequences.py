@@ -21,7 +21,7 @@ class ProducerBatch:
 
 class PartitionSequences:
     """The sequences of one partition (TxnPartitionEntry); `in_flight` by sequence. `unresolved`: the sequence behind a
-    batch that expired in flight, until its fate is known; `rewrite`: the batches in flight get new sequences at the
+    batch that expired in flight, until its fate is known. `rewrite`: the batches in flight get new sequences at the
     next bump."""
 
     __slots__ = ("created", "epoch", "in_flight", "last_acked", "next_sequence", "rewrite", "unresolved")
