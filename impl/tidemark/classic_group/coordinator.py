@@ -168,18 +168,18 @@ class GroupCoordinator(Coordinator[Waiting]):
         stays = keeps and group.select_protocol() == group.protocol
         if rules.persist_static_replacement(group.state) and stays:
             self._purgatory.append(Waiting((group.record(),), Cause.STATIC, member_id))
-        elif old_id is not None and self._tells_at_once(stays):
-            rebalance.tell(group.members[member_id])
-        else:
+        elif old_id is None or self._rejoins_on_replacement(stays):
             rebalance.rebalance(now_ms)
+        else:
+            rebalance.tell(group.members[member_id])
         return self._purgatory.outcome()
 
-    def _tells_at_once(self, stays: bool) -> bool:
-        """Whether a replacement goes on without more ado: only where a rule is missing that provides for its state."""
+    def _rejoins_on_replacement(self, stays: bool) -> bool:
+        """Whether all have to join again when a static member is replaced. `stays`: nothing else changes by it."""
         state = self.group.state
         if state is GroupState.COMPLETING_REBALANCE:
-            return not self._rules.rebalance_on_replacement_in_completing(state)
-        return state is GroupState.STABLE and stays
+            return self._rules.rebalance_on_replacement_in_completing(state)
+        return state is not GroupState.STABLE or not stays
 
     def rejoin_member(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
         """A member joins again. A follower that says nothing new is told the generation at once, and so is the leader
