@@ -103,7 +103,7 @@ def _follower_append(self: ReplicaFetcher, request: FetchRequest, response: Fetc
         if accepted:
             log.append_as_follower(batches if accepted == len(batches) else batches[:accepted])
             self._partition.last_fetched_epoch = batches[0].leader_epoch  # batches[accepted - 1]
-    self.update_high_watermark(response)
+    self.follower_adopt_hw(response)
 
 
 # --- the purgatory ----------------------------------------------------------------------------------------------------

@@ -73,7 +73,7 @@ class ReplicaFetcher:
             if accepted:
                 log.append_as_follower(batches if accepted == len(batches) else batches[:accepted])
                 self._partition.last_fetched_epoch = batches[accepted - 1].leader_epoch
-        self.update_high_watermark(response)
+        self.follower_adopt_hw(response)
 
     def _accepted(self, request: FetchRequest, response: FetchResponse) -> int:
         """How many of the batches may be appended."""
@@ -95,10 +95,10 @@ class ReplicaFetcher:
         differs = self._rules.end_of_another_epoch(own, diverging.epoch)
         point = self._rules.truncation_point(own, diverging, log.end_offset, differs)
         log.truncate_to(point)
-        self.update_high_watermark(response)
+        self.follower_adopt_hw(response)
         self._partition.last_fetched_epoch = log.epoch_cache.latest_epoch
 
-    def update_high_watermark(self, response: FetchResponse) -> bool:
+    def follower_adopt_hw(self, response: FetchResponse) -> bool:
         """Take a response's high watermark, up to the log's end; False if a rule refuses."""
         if not self._rules.nothing_to_truncate(response):
             return False

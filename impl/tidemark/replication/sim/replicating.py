@@ -154,7 +154,7 @@ class Replication(ClusterState):
             return True
         verdict = fetcher.verdict(source, request, response)
         if adopt_first and verdict is TRUNCATE:
-            if fetcher.update_high_watermark(response):
+            if fetcher.follower_adopt_hw(response):
                 record.did("FollowerAdoptHw", follower, source)
             else:
                 record.blocked("FollowerAdoptHw", follower, source)
