@@ -72,9 +72,7 @@ def _read_fetch(self: Partition, read: PendingRead) -> FetchResponse | Refused:
     return FetchResponse(NONE, self.log.high_watermark, records)  # read.high_watermark
 
 
-def _count_fetch(self: Partition, request: FetchRequest, now: int, diverges: bool) -> None:
-    if not self._rules.fetch_does_not_diverge(diverges):
-        return
+def _count(self: Partition, request: FetchRequest, now: int) -> None:
     replica = self.remote[request.replica_id]
     offset = request.fetch_offset
     if offset >= self.log.end_offset:
@@ -105,7 +103,7 @@ def _follower_append(self: ReplicaFetcher, request: FetchRequest, response: Fetc
         if accepted:
             log.append_as_follower(batches if accepted == len(batches) else batches[:accepted])
             self._partition.last_fetched_epoch = batches[0].leader_epoch  # batches[accepted - 1]
-    log.set_high_watermark(self._adopted_high_watermark(response))
+    self.follower_adopt_hw(response)
 
 
 # --- the purgatory ----------------------------------------------------------------------------------------------------
@@ -174,8 +172,8 @@ BUGS: dict[str, Bug] = {
     "broker_epoch_update_lost": Bug(
         "a restarted follower that fetches at the offset it had keeps its old broker epoch at the leader",
         Partition,
-        "_count_fetch",
-        _count_fetch,
+        "_count",
+        _count,
     ),
     "epoch_start_not_moved": Bug(
         "a leader elected again within one delta keeps the start offset of its earlier epoch",

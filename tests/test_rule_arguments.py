@@ -43,3 +43,30 @@ def test_no_rule_is_asked_of_nothing() -> None:
 )
 def test_what_counts_as_nothing(source: str, lines: list[int]) -> None:
     assert list(asked_of_nothing(source)) == lines
+
+
+def functions_of_rules() -> Iterator[tuple[str, ast.FunctionDef]]:
+    """The functions of every protocol's rules.py: the rules, and the computations that depend on one."""
+    for file in sorted(IMPLEMENTATION.rglob("rules.py")):
+        for node in ast.parse(file.read_text("utf-8")).body:
+            if isinstance(node, ast.FunctionDef):
+                yield f"{file.parent.name}.{node.name}", node
+
+
+def test_a_rule_reads_all_that_it_is_given() -> None:
+    found = dict(functions_of_rules())
+    assert len(found) > 100
+    read = {name: {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} for name, node in found.items()}
+    unread = {name: [one.arg for one in node.args.args if one.arg not in read[name]] for name, node in found.items()}
+    assert {name: ones for name, ones in unread.items() if ones} == {}
+
+
+def test_a_rule_answers_yes_or_no() -> None:
+    rules = {
+        name: node
+        for name, node in functions_of_rules()
+        if any(isinstance(one, ast.Name) and one.id in ("guard", "case") for one in node.decorator_list)
+    }
+    assert len(rules) > 100
+    answers = {name: ast.unparse(node.returns) if node.returns else "" for name, node in rules.items()}
+    assert {name: answer for name, answer in answers.items() if answer != "bool"} == {}

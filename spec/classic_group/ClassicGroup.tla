@@ -242,7 +242,7 @@ Has(rule) == rule \notin Without
 Guard(rule, may)   == Has(rule) => may
 Case(rule, arises) == Has(rule) /\ arises
 
-\* KIP-394 (KAFKA-7610). Without it a JoinGroup without a member id adds a member at once; a reply that is lost leaves a member
+\* KIP-394 (KAFKA-7610). Without it a JoinGroup without a member id adds a member at once. A reply that is lost leaves a member
 \* that nobody knows to be itself (row 35).
 JoinNamesMemberId(m) == Guard("JoinNamesMemberId", m # 0)
 
@@ -289,8 +289,8 @@ SyncOfCurrentGeneration(g, generation) == Guard("SyncOfCurrentGeneration", gener
 \* Without it a consumer of an older generation is not told that it missed a rebalance.
 HeartbeatOfCurrentGeneration(g, generation) == Guard("HeartbeatOfCurrentGeneration", generation = g.generation)
 
-\* KIP-447 (require_stable). What a fetch has read is committed before it is answered. Without it a consumer is told an offset that
-\* the next coordinator does not have.
+\* KIP-447 (require_stable). The batches that a fetch has read are committed before it is answered. Without it a consumer is
+\* told an offset that the next coordinator does not have.
 FetchWaitsForCommit(b) == Case("FetchWaitsForCommit", appended[b] # <<>>)
 
 \* The request of c waits at b for member m.
@@ -310,16 +310,17 @@ PersistAssignmentFirst(g) == Case("PersistAssignmentFirst", g.state = "Completin
 \* Without it an assignment that commits late is handed out in a later generation.
 PropagateOnlyToItsGeneration(g, stored) == Guard("PropagateOnlyToItsGeneration", g.generation = stored.generation)
 
-\* This project's conjecture; Kafka 4.x lacks it. A generation's leader that joins again and assigns anew makes all join again, for
-\* the first assignment waits to commit, or counts. Without it the first is handed out, and the log ends with the second (row 106);
-\* or the second is nobody's, and the leader takes it for the group's.
+\* This project's conjecture; Kafka 4.x lacks it. A generation's leader that joins again and assigns anew makes all join again,
+\* for the first assignment waits to commit, or counts. Without it the first is handed out, and the log ends with the second
+\* (row 106). Or the second is nobody's, and the leader takes it for the group's.
 OneAssignmentPerGeneration(b, assignments) == Guard("OneAssignmentPerGeneration",
     /\ \A i \in 1..Len(appended[b]) :
         appended[b][i].type = "group" => appended[b][i].cause # "sync" \/ appended[b][i].group.generation # group[b].generation
     /\ group[b].state = "Stable" => \A m \in MemberIds : assignments[m] \subseteq group[b].members[m].assignment)
 
 \* This project's conjecture; Kafka 4.x lacks it. A consumer that was left out of a generation has lost what the new assignment
-\* takes from it. Without it a static member revokes, and commits, what another member has owned since (row 107).
+\* takes from it. Without it a static member revokes partitions that another member has owned since, and commits for them (row
+\* 107).
 LoseWhatWasMissed(c) == Case("LoseWhatWasMissed", consumer[c].missed)
 
 \* This project's; Kafka 4.x lacks it (KIP-814). A leader that comes back and need not assign does not know by what partitions
@@ -331,9 +332,9 @@ NoticeWhatWasMissed(reply) == Case("NoticeWhatWasMissed", reply.role = "leader s
 ReplacementKeepsSubscription(member, request) == Guard("ReplacementKeepsSubscription",
     member.subscription = request.subscription)
 
-\* This project's; Kafka 4.x lacks it. A static member that is replaced before it has given up what its assignment takes from it
-\* makes the group rebalance: its successor has nothing to give up, and does not join again. Without it nobody is given what was
-\* withheld for it (row 135).
+\* This project's; Kafka 4.x lacks it. A static member may be replaced before it has given up the partitions that its
+\* assignment takes from it. Then the group rebalances: its successor has nothing to give up, and does not join again. Without
+\* it nobody is given what was withheld for it (row 135).
 ReplacementOwesNothing(member) == Guard("ReplacementOwesNothing", member.owned \subseteq member.assignment)
 
 Rules == {"JoinNamesMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId",
@@ -343,7 +344,7 @@ Rules == {"JoinNamesMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberI
           "PersistAssignmentFirst", "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed",
           "NoticeWhatWasMissed", "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
 
-\* The baseline of Kafka 4.x: what it ships without.
+\* The baseline of Kafka 4.x: the rules that it lacks.
 KafkaAsShipped == {"GenerationOfOlderEpoch", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
                    "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
 
@@ -392,8 +393,8 @@ Remove(g, gone) ==
                   !.pending = @ \ gone,
                   !.pendingSync = @ \ gone]
 
-\* The join phase ends: dynamic members that have not joined are dropped, static ones stay; if the leader has not joined,
-\* another leads; if nobody has, the phase goes on. Without members the group is empty.
+\* The join phase ends: dynamic members that have not joined are dropped, static ones stay. If the leader has not joined,
+\* another leads. If nobody has, the phase goes on. Without members the group is empty.
 CompleteJoin(b, g) ==
     LET kept    == {m \in Present(g) : g.members[m].awaiting = "join" \/ g.members[m].static}
         joined  == {m \in kept : g.members[m].awaiting = "join"}
@@ -414,7 +415,7 @@ CompleteJoin(b, g) ==
                        !.members = [m \in MemberIds |-> IF m \in kept THEN ended(g.members[m]) ELSE NoMember],
                        !.pendingSync = kept, !.timers = timers, !.joinTimer = 0, !.syncTimer = longest]
 
-\* The join phase begins. Who waits for an assignment is told to join again. From Empty it lasts until its time-out.
+\* The join phase begins. Members that wait for an assignment are told to join again. From Empty it lasts until its time-out.
 PrepareRebalance(b, g) ==
     LET preparing ==
             [g EXCEPT !.state = "PreparingRebalance", !.initial = (g.state = "Empty"), !.pendingSync = {}, !.syncTimer = 0,
@@ -497,8 +498,8 @@ Joined(b, g, m) ==
     [type |-> "joined", broker |-> b, member |-> m, generation |-> g.generation, protocol |-> g.protocol,
      role |-> IF m = g.leader THEN "leader" ELSE "follower", roster |-> IF m = g.leader THEN RosterOf(g) ELSE NoRoster]
 
-\* The parked request `slot` at b, now that b's group is g. Who waits for the member `fenced` (0: none) is told that it was
-\* replaced, who joins for another one that is no more that it is unknown.
+\* The parked request `slot` at b, now that b's group is g. Requests that wait for the member `fenced` are told that it was
+\* replaced; 0: none. Those that join for another one that is no more are told that it is unknown.
 Answer(slot, b, g, fenced) ==
     LET member == g.members[slot.member]
     IN  CASE slot.type = "joining" /\ ~member.present ->
@@ -582,7 +583,7 @@ StartConsumer(c, mode) ==
                    memberRpc, heartbeatRpc, offsetRpc, stray>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
-\* The process ends: whoever waited for a reply is gone.
+\* The process ends, and with it all that waited for a reply.
 Stop(c) ==
     /\ consumer' = [consumer EXCEPT ![c] = Stopped]
     /\ position' = [position EXCEPT ![c] = NoOffsets]
@@ -654,8 +655,8 @@ Outdated(c) ==
     IF offsetRpc[c].type \notin {"fetch", "fetching", "fetched"} THEN offsetRpc[c] ELSE [offsetRpc[c] EXCEPT !.current = FALSE]
 
 \* SendJoin   who: consumer   code: classic_group/consumer.py
-\* Before it joins, a consumer without member id or generation has lost all partitions, an eager one revokes all, a
-\* cooperative one those that it is not subscribed to any more.
+\* Before it joins, a consumer without member id or generation has lost all partitions. An eager one revokes all, a cooperative
+\* one those that it is not subscribed to any more.
 SendJoin(c, b) ==
     LET me     == consumer[c]
         lost   == me.member = 0 \/ me.generation = -1
@@ -741,7 +742,7 @@ JoinAsLeader(c, given) ==
     /\ UNCHANGED <<rosters, reissued, settled>>
     /\ known' = NextKnown
 
-\* The consumer without its generation, and (UNKNOWN_MEMBER_ID) without its member id: what it owned is lost when it joins.
+\* The consumer without its generation, and (UNKNOWN_MEMBER_ID) without its member id: its partitions are lost when it joins.
 Reset(me, error) ==
     [me EXCEPT !.state = "UNJOINED", !.generation = -1, !.rejoin = TRUE, !.protocol = "none", !.missed = FALSE,
                !.member = IF error = "ILLEGAL_GENERATION" THEN @ ELSE 0]
@@ -775,9 +776,9 @@ ReceiveMemberError(c) ==
     /\ known' = NextKnown
 
 \* ReceiveAssignment   who: consumer   code: classic_group/consumer.py
-\* An eager consumer owns what it is given. A cooperative one first revokes what it is not given any more, and joins again then;
-\* what it lost in generations that it missed it does not revoke, which is too late. Of an assignment outside the subscription,
-\* which has changed meanwhile, nothing new is taken.
+\* An eager consumer owns what it is given. A cooperative one first revokes the partitions that it is not given any more, and
+\* joins again then. It does not revoke those that it lost in generations that it missed: it is too late for them. Of an
+\* assignment outside the subscription, which has changed meanwhile, nothing new is taken.
 ReceiveAssignment(c) ==
     LET me      == consumer[c]
         given   == memberRpc[c].assignment
@@ -864,7 +865,7 @@ Poll(c, p, offset) ==
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* SendCommit   who: consumer   code: classic_group/consumer.py
-\* Of all that it owns, what it is about to revoke included. A consumer that rebalances does not commit.
+\* Of all that it owns, also of the partitions that it is about to revoke. A consumer that rebalances does not commit.
 SendCommit(c, b) ==
     LET me == consumer[c] IN
     \* enabled when
@@ -910,9 +911,9 @@ SendOffsetFetch(c, b) ==
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* ReceiveOffsets   who: consumer   code: classic_group/consumer.py
-\* Where it has no position it goes on from the committed offset, or (auto.offset.reset = earliest) from the start. It takes
-\* no offsets that it asked for under an earlier assignment (they are lost): a partition that went and came back has been
-\* committed by others.
+\* Where it has no position it goes on from the committed offset, or (auto.offset.reset = earliest) from the start. It takes no
+\* offsets that it asked for under an earlier assignment; they are lost. A partition that went and came back has been committed
+\* by others.
 ReceiveOffsets(c) ==
     LET reply == offsetRpc[c] IN
     \* enabled when
@@ -1013,8 +1014,8 @@ AddMember(b, c, late, m) ==
     /\ reissued' = NextReissued
     /\ UNCHANGED <<known, settled>>
 
-\* The static member `old` goes on as m, the process c: who waits under the old id is fenced. The session is the old process's
-\* until m is heard of, or told its generation.
+\* The static member `old` goes on as m, the process c. Requests that wait under the old id are fenced. The session is the old
+\* process's until m is heard of, or told its generation.
 Replaced(g, c, old, m, awaiting, request) ==
     LET member == UpdatedMember(c, g.members[old], FALSE, awaiting, request)
     IN  [g EXCEPT !.members = [x \in MemberIds |-> IF x = m THEN member ELSE IF x = old THEN NoMember ELSE g.members[x]],
@@ -1022,9 +1023,9 @@ Replaced(g, c, old, m, awaiting, request) ==
                   !.leader = IF @ = old THEN m ELSE @]
 
 \* JoinStaticMember   who: coordinator   code: classic_group/coordinator.py
-\* A new process of the instance gets the id m; the process that had the instance is replaced. While the group is stable (and
-\* its protocol stays, and the subscription, and the old process had nothing to give up) the replacement is written first and nobody
-\* rebalances; while the leader assigns, all join again.
+\* A new process of the instance gets the id m; the process that had the instance is replaced. While the group is stable the
+\* replacement is written first and nobody rebalances: if its protocol stays, and the subscription, and the old process had
+\* nothing to give up. While the leader assigns, all join again.
 JoinStaticMember(b, c, late, m) ==
     LET request  == Request(c, late)
         g        == group[b]
@@ -1110,7 +1111,7 @@ RejectSync(b, c, late) ==
                    partitions, heartbeatRpc, offsetRpc>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
-\* All members get what the record says; who waits for it is answered.
+\* All members get what the record says; requests that wait for it are answered.
 Distribute(g, stored) ==
     [g EXCEPT !.state = "Stable", !.timers = TimersOfSynced(g),
               !.members = [m \in MemberIds |->
@@ -1299,7 +1300,7 @@ RejectCommit(b, c, late) ==
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* HandleOffsetFetch   who: coordinator   code: classic_group/coordinator.py
-\* What is appended, once that has committed (require_stable). Nobody is fenced: a fetch changes nothing.
+\* The appended offsets, once they have committed (require_stable). Nobody is fenced: a fetch changes nothing.
 HandleOffsetFetch(b, c) ==
     LET request == offsetRpc[c]
         found   == ReplayOffsets(appended[b], offsets[b]) IN
@@ -1388,7 +1389,7 @@ BecomeCoordinator(b, keep) ==
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* Resign   who: broker   code: classic_group/coordinator.py
-\* A deposed coordinator hears of it: who waits is told, its records are nobody's.
+\* A deposed coordinator hears of it: waiting requests are told, its records are nobody's.
 Resign(b) ==
     \* enabled when
     /\ Serving(b) /\ ~Acting(b)

@@ -32,8 +32,9 @@ Share(count, members, roundUp) == (count + (IF roundUp THEN members - 1 ELSE 0))
 Load(given, m) == Cardinality({p \in Partitions : given[p] = m})
 Claims(roster, m) == Cardinality(roster[m].owned)
 
-\* Nobody gets more than its share, rounded up; nobody less, rounded down, unless something is withheld. A partition is withheld
-\* from a member that has more than its share, or while another has less; it keeps its share then, and gets nothing new.
+\* Nobody gets more than its share, rounded up; nobody less, rounded down, unless something is withheld. A partition is
+\* withheld from a member that has more than its share, or while another has less. It keeps its share then, and gets nothing
+\* new.
 Balanced(roster, given) ==
     LET all  == Joiners(roster)
         low  == Share(Cardinality(partitions), Cardinality(all), FALSE)

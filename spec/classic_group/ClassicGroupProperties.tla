@@ -106,8 +106,8 @@ GroupTimersRun ==
         /\ g.syncTimer # 0 => g.pendingSync # {}
         /\ g.pendingSync # {} => g.syncTimer # 0 \/ OwnTimeout = 0
 
-\* A consumer that waits for the reply to its JoinGroup or SyncGroup is one that the group waits for, or that it is about to answer.
-\* (A SyncGroup whose member is removed waits for nothing, here and in Kafka.)
+\* If a consumer waits for the reply to its JoinGroup or SyncGroup, the group waits for it, or is about to answer it. (A
+\* SyncGroup whose member is removed waits for nothing, here and in Kafka.)
 WaitingIsAwaited ==
     \A c \in Clients :
         memberRpc[c].type \in {"joining", "syncing", "superseded"} /\ Serving(memberRpc[c].broker) =>
@@ -126,7 +126,7 @@ EagerAssignmentIsComplete ==
             (\E m \in Present(Coordinator) : p \in Coordinator.members[m].subscription) =>
                 \E m \in Present(Coordinator) : p \in Coordinator.members[m].assignment
 
-\* A cooperative one may withhold what a member has said that it owns: who has given it up joins again.
+\* A cooperative one may withhold partitions that a member has said that it owns: a member that has given them up joins again.
 WithheldIsOwed ==
     Coordinator.state = "Stable" /\ Coordinator.protocol = "cooperative-sticky" /\ LeaderIsUpToDate =>
         \A p \in partitions :

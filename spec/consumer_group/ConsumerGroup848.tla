@@ -207,15 +207,15 @@ Has(rule) == rule \notin Without
 Guard(rule, may)   == Has(rule) => may
 Case(rule, arises) == Has(rule) /\ arises
 
-\* KIP-848. Without it a partition counts as revoked as soon as its member was told, and the next member gets it while the first
+\* KIP-848. Without it a partition counts as revoked as soon as its member was told. The next member gets it while the first
 \* still reads it.
 RevocationReported(request, revoked) == Guard("RevocationReported", request.reports /\ request.owned \cap revoked = {})
 
 \* KIP-848; that what the member itself is revoking is no other's: KAFKA-19449. Without it a member gets what another one holds.
 AssignReleased(b, member, p) == Guard("AssignReleased", partitionEpoch[b][p] = -1 \/ p \in PartitionsOf(member.revoking))
 
-\* KAFKA-16147. Without it the epochs of what a member was revoking are removed after those of its new assignment are added: a
-\* partition that came back to it counts as released (row 45).
+\* KAFKA-16147. Without it the epochs of the partitions that a member was revoking are removed after its new assignment's are
+\* added. A partition that came back to it counts as released (row 45).
 RemoveEpochsFirst(old, p) == Case("RemoveEpochsFirst", p \in PartitionsOf(old.revoking))
 
 \* KAFKA-19233. Without it a member that was fenced, or whose join was answered in vain, cannot join again (row 47).
@@ -227,13 +227,14 @@ EmptyGroupIsAssigned(g, m) == Case("EmptyGroupIsAssigned", Present(g) = {m})
 \* KIP-848. Without it a consumer that was fenced, or has missed an assignment, goes on as a member.
 HeartbeatOfMemberEpoch(member, request) == Guard("HeartbeatOfMemberEpoch", request.memberEpoch = member.memberEpoch)
 
-\* KIP-848. A reply may be lost, so the previous epoch is good enough for who owns no more than it is assigned. Without this a
-\* consumer that still owns what was given away is taken for current.
+\* KIP-848. A reply may be lost, so the previous epoch is good enough for a member that owns no more than it is assigned.
+\* Without this a consumer that still owns what was given away is taken for current.
 PreviousEpochOfOwner(member, request) == Guard("PreviousEpochOfOwner",
     request.reports /\ request.owned \subseteq PartitionsOf(member.assigned))
 
-\* KIP-848, as it was until KAFKA-19974 (4.2). Who acknowledges a revocation and has to revoke more goes on in another epoch.
-\* Without it a late request of the time before the revocation still counts: it acknowledges, or commits, for another owner.
+\* KIP-848, as it was until KAFKA-19974 (4.2). A member that acknowledges a revocation and has to revoke more goes on in
+\* another epoch. Without it a late request of the time before the revocation still counts: it acknowledges, or commits, for
+\* another owner.
 AcknowledgedRevocationEndsEpoch(member) == Case("AcknowledgedRevocationEndsEpoch", member.state = "UNREVOKED_PARTITIONS")
 
 \* KAFKA-20641. A static member that leaves for a while has nothing left to revoke. Without it the group remembers it as one that
@@ -243,8 +244,8 @@ LeaveEndsRevocation(member) == Case("LeaveEndsRevocation", member.state = "UNREV
 \* KIP-345, KIP-848. Without it a second process of an instance takes the first one's place while that goes on.
 ReplaceReleasedInstance(g) == Guard("ReplaceReleasedInstance", g.members[InstanceMember(g)].memberEpoch = -2)
 
-\* Proposed in Kafka (pull request 23542). Without it a static consumer that joins again under its own member id, because a reply
-\* was lost or its epoch was fenced, is told UNRELEASED_INSTANCE_ID, and ends.
+\* Proposed in Kafka (pull request 23542). Without it a static consumer that joins again under its own member id is told
+\* UNRELEASED_INSTANCE_ID, and ends. A reply was lost, or its epoch was fenced.
 RejoinOfOwnInstance(g, m) == Case("RejoinOfOwnInstance", InstanceMember(g) = m)
 
 \* KIP-345. Without it a process that was replaced acts as its successor.
@@ -261,8 +262,8 @@ CommitFromAssignmentEpoch(member, p, at) == Guard("CommitFromAssignmentEpoch",
 \* This project's; Kafka 4.x lacks it. Without it a member commits, in its own epoch, for a partition that it does not hold.
 CommitOfHeldPartition(member, p) == Guard("CommitOfHeldPartition", p \in Holds(member))
 
-\* KIP-447 (require_stable). What a fetch has read is committed before it is answered. Without it a consumer is told an offset that
-\* the next coordinator does not have.
+\* KIP-447 (require_stable). The batches that a fetch has read are committed before it is answered. Without it a consumer is
+\* told an offset that the next coordinator does not have.
 FetchWaitsForCommit(b) == Case("FetchWaitsForCommit", appended[b] # <<>>)
 
 \* The records of a heartbeat are committed before its reply is sent. Without it a consumer goes on with an assignment that the
@@ -278,21 +279,21 @@ GiveUntilReported(request, after) == Case("GiveUntilReported",
 \* it the load fails where it does not find the epoch of a partition that it expects (row 46).
 TolerantReplay(found, expected) == Case("TolerantReplay", found # expected)
 
-\* This project's; Kafka 4.3 lacks it. What such a load has read of a member may be older than what it has read of the next holder.
-\* Without it the load fails where the member says something of itself, or joins again after it was removed (row 117).
+\* This project's; Kafka 4.3 lacks it. Such a load may have read an older record of a member than of the next holder. Without
+\* it the load fails where the member says something of itself, or joins again after it was removed (row 117).
 KeepNewerEpoch(found, said) == Case("KeepNewerEpoch", found >= said)
 
 \* The consumer's: it reports as owned what it owns until the rebalance listener is done. Without it a revocation is acknowledged
 \* while the consumer still reads.
 ReportUntilRevoked(c) == Case("ReportUntilRevoked", consumer[c].reconciling)
 
-\* The consumer's, and this project's; Kafka 4.x lacks it. It reports also what it was assigned and is about to take. Without it a
-\* heartbeat sent while it takes a partition reads as if it had revoked it: the next member gets it, and both read it.
+\* The consumer's, and this project's; Kafka 4.x lacks it. It reports also what it was assigned and is about to take. Without
+\* it a heartbeat sent while it takes a partition reads as if it had revoked it. The next member gets it, and both read it.
 ReportWhatIsTaken(c) == Case("ReportWhatIsTaken",
     ~(consumer[c].resolved \cup consumer[c].target \subseteq consumer[c].owned))
 
-\* The consumer's: who is fenced gives up the reconciliation under way. Without it a consumer that has joined again takes what it
-\* was assigned before.
+\* The consumer's: one that is fenced gives up the reconciliation under way. Without it a consumer that has joined again takes
+\* what it was assigned before.
 AbandonReconciliation(c) == Case("AbandonReconciliation", consumer[c].reconciling)
 
 Rules == {"RevocationReported", "AssignReleased", "RemoveEpochsFirst", "AcceptRejoin", "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch",
@@ -301,7 +302,7 @@ Rules == {"RevocationReported", "AssignReleased", "RemoveEpochsFirst", "AcceptRe
           "FetchWaitsForCommit", "ReplyAfterCommit", "GiveUntilReported", "TolerantReplay", "KeepNewerEpoch", "ReportUntilRevoked",
           "ReportWhatIsTaken", "AbandonReconciliation"}
 
-\* The baseline of Kafka 4.x: what it ships without.
+\* The baseline of Kafka 4.x: the rules that it lacks.
 KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "CommitOfHeldPartition", "GiveUntilReported",
                    "KeepNewerEpoch", "LeaveEndsRevocation", "ReportWhatIsTaken"}
 
@@ -362,9 +363,9 @@ ReplayGroup(entries, stored) ==
 
 MemberOrAbsent(g, m) == IF m = 0 THEN NoMember ELSE g.members[m]
 
-\* The epochs of partitions after a batch on the group g: those of what its members held are removed, then those of what is held
-\* now are added, if a record of the member is in it. (A member that says something new of itself has two records, of which the
-\* first says again what it holds.)
+\* The epochs of partitions after a batch on the group g, if a record of the member is in it. The epochs of the partitions that
+\* its members held are removed, then those of the present ones are added. (A member that says something new of itself has two
+\* records, of which the first says again what it holds.)
 EpochsAfter(epochs, g, entry) ==
     LET old == MemberOrAbsent(g, entry.member)
         out == MemberOrAbsent(g, entry.removed)
@@ -384,9 +385,9 @@ EpochsOf(g) ==
         LET holders == {m \in Present(g) : p \in Holds(g.members[m])}
         IN  IF holders = {} THEN -1 ELSE g.members[Highest(holders)].memberEpoch]
 
-\* A load that the log cleaner overtakes: what was read before it came by, then the batches after `from` up to `to` without the
-\* records that later ones among them supersede, then the rest. A member has two records: what it says of itself, and what it is
-\* assigned. The cleaner is at work only on what the new leader has beyond storedGroup.
+\* A load that the log cleaner overtakes: the part that was read before it came by, then the batches after `from` up to `to`,
+\* then the rest. The middle part lacks the records that later ones in it supersede. A member has two records: its metadata,
+\* and its current assignment. The cleaner is at work only on what the new leader has beyond storedGroup.
 
 \* Which of these records each batch has for its member. (For one that it removes it has the tombstones of both.)
 Records(stored, kept) ==
@@ -425,7 +426,7 @@ LoadedGroup(stored) ==
             [holds |-> [m \in MemberIds |-> {}], at |-> [m \in MemberIds |-> 0], epochs |-> Nothing, failed |-> FALSE],
             [m \in 1..MaxMember |-> m])
 
-\* Then step by step: of each batch the tombstones, what its member says of itself, what it is assigned.
+\* Then step by step: of each batch the tombstones, its member's metadata, its current assignment.
 LoadedWhileCleaning(stored, kept, from, to) ==
     LET records == Records(stored, kept)
         has(i, m, part) ==
@@ -455,7 +456,7 @@ Write(b, entry) ==
          /\ group' = [group EXCEPT ![b] = next]
          /\ partitionEpoch' = [partitionEpoch EXCEPT ![b] = EpochsAfter(partitionEpoch[b], group[b], entry)]
 
-\* The member m is removed: the group epoch goes up, and who heartbeats next computes a target assignment.
+\* The member m is removed: the group epoch goes up, and the next heartbeat computes a target assignment.
 Fencing(g, m) ==
     [type |-> "group", groupEpoch |-> g.groupEpoch + 1,
      assignmentEpoch |-> IF EmptyGroupIsAssigned(g, m) THEN g.groupEpoch + 1 ELSE g.assignmentEpoch,
@@ -503,7 +504,7 @@ StartConsumer(c) ==
     /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, partitionEpoch, timers, offsets,
                    position, partitions, heartbeatRpc, offsetRpc, stray>>
 
-\* The process ends: whoever waited for a reply is gone.
+\* The process ends, and with it all that waited for a reply.
 Stop(c) ==
     /\ consumer' = [consumer EXCEPT ![c] = Stopped]
     /\ position' = [position EXCEPT ![c] = NoOffsets]
@@ -520,8 +521,8 @@ CrashConsumer(c) ==
                    partitions, stray>>
 
 \* LeaveGroup   who: consumer   code: consumer_group/consumer.py
-\* It closes, and says so if it is in the group: a dynamic member with epoch -1, a static one, which will be back, with -2. It does
-\* not wait for the reply.
+\* It closes, and says so if it is in the group: a dynamic member with epoch -1, a static one with -2. The latter will be back.
+\* It does not wait for the reply.
 LeaveGroup(c, b) ==
     \* enabled when
     /\ consumer[c].running
@@ -632,8 +633,8 @@ Reconcile(c) ==
                    position, partitions, heartbeatRpc, offsetRpc, stray>>
 
 \* FinishReconciliation   who: consumer   code: consumer_group/consumer.py
-\* The listener has returned: the rest is given up, what is new is taken, and the next heartbeat says so. If the assignment has
-\* changed back meanwhile, or the consumer is no more at it, nothing comes of it.
+\* The listener has returned: the rest is given up, new partitions are taken, and the next heartbeat says so. If the assignment
+\* has changed back meanwhile, or the consumer is no more at it, nothing comes of it.
 FinishReconciliation(c) ==
     LET me    == consumer[c]
         stale == me.state # "RECONCILING"
@@ -662,7 +663,7 @@ Poll(c, p, offset) ==
                    consumer, partitions, heartbeatRpc, offsetRpc, stray>>
 
 \* SendCommit   who: consumer   code: consumer_group/consumer.py
-\* Of all that it owns, what it is about to revoke included.
+\* Of all that it owns, also of the partitions that it is about to revoke.
 SendCommit(c, b) ==
     LET me == consumer[c] IN
     \* enabled when
@@ -794,7 +795,7 @@ MembersWith(g, c, request) ==
     IN  [m \in MemberIds |-> IF m = sender THEN heard ELSE IF m = replaced THEN NoMember ELSE g.members[m]]
 
 \* The answer, once all that b has appended is committed. The assignment is in it if it is new, or was asked for, or if the
-\* consumer does not say that this is what it owns.
+\* consumer does not report to own it.
 Answer(batches, b, request, before, after) ==
     LET gives == \/ request.full \/ request.memberEpoch = 0
                  \/ PartitionsOf(after.assigned) # PartitionsOf(before.assigned)
@@ -805,9 +806,9 @@ Answer(batches, b, request, before, after) ==
               assignment |-> assignment]
         ELSE [type |-> "answered", error |-> "NONE", memberEpoch |-> after.memberEpoch, gives |-> gives, assignment |-> assignment]
 
-\* The timers once m was heard of and has come from `heard` to `after`: its session begins again; who has to give something up has its
-\* rebalance time-out for that, from when it was told so. (With another member's, who takes its time to finish what it polled is
-\* removed, or the others wait for who never will.)
+\* The timers once m was heard of and has come from `heard` to `after`: its session begins again. If it has to give something
+\* up it has its rebalance time-out for that, from when it was told so. (With another member's, who takes its time to finish
+\* what it polled is removed, or the others wait for who never will.)
 Armed(before, m, replaced, heard, after) ==
     [x \in MemberIds |->
         IF x = m
@@ -854,7 +855,7 @@ ValidAssignment(members, metadata, given) ==
 
 \* AssignOnHeartbeat   who: coordinator   code: consumer_group/coordinator.py
 \* A member is new or subscribes to something else, other partitions exist than when the group last looked, or a member was
-\* removed: the assignor gives each partition to a member.
+\* removed. The assignor gives each partition to a member.
 AssignOnHeartbeat(b, c, late, given) ==
     LET request  == Request(c, late)
         g        == group[b]
@@ -871,7 +872,8 @@ AssignOnHeartbeat(b, c, late, given) ==
     /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, offsetRpc>>
 
 \* HandleLeave   who: coordinator   code: consumer_group/coordinator.py
-\* A dynamic member is removed. A static one keeps what it is assigned, for its successor; what it was revoking is released.
+\* A dynamic member is removed. A static one keeps its assignment, for its successor; the partitions that it was revoking are
+\* released.
 HandleLeave(b, c) ==
     LET request == stray[c]
         m       == request.member
@@ -977,7 +979,7 @@ FetchError(b, request) ==
     ELSE "NONE"
 
 \* HandleOffsetFetch   who: coordinator   code: consumer_group/coordinator.py
-\* For a member in its epoch: what is appended, once that has committed (require_stable).
+\* For a member in its epoch: the appended offsets, once they have committed (require_stable).
 HandleOffsetFetch(b, c) ==
     LET request == offsetRpc[c]
         error   == FetchError(b, request)
@@ -1038,7 +1040,7 @@ Begun(g) ==
 
 \* BecomeCoordinator   who: broker   code: consumer_group/coordinator.py
 \* b is elected for the partition; of the old leader's uncommitted batches it has the first `keep`, the others are lost. It
-\* replays the log record by record, while the cleaner may be at work on all but the last `rest`; if the load fails it serves
+\* replays the log record by record, while the cleaner may be at work on all but the last `rest`. If the load fails it serves
 \* nothing. The old leader, if it lives, goes on until it hears of it.
 BecomeCoordinator(b, keep) ==
     LET kept  == SubSeq(appended[leaderAndEpoch.broker], 1, keep)
@@ -1063,7 +1065,7 @@ BecomeCoordinator(b, keep) ==
     /\ UNCHANGED <<appended, issued, consumer, position, partitions, heartbeatRpc, offsetRpc, stray>>
 
 \* Resign   who: broker   code: consumer_group/coordinator.py
-\* A deposed coordinator hears of it: who waits is told, its batches are nobody's.
+\* A deposed coordinator hears of it: waiting requests are told, its batches are nobody's.
 Resign(b) ==
     \* enabled when
     /\ Serving(b) /\ ~Acting(b)

@@ -14,8 +14,8 @@ EXTENDS ConsumerGroup848
 Coordinator == group[leaderAndEpoch.broker]
 MemberOf(c) == Coordinator.members[consumer[c].member]
 
-\* The coordinator takes such a consumer for a member that may go on: its epoch is the member's, or the one before and it owns no
-\* more than the member is assigned.
+\* The coordinator takes such a consumer for a member that may go on. Its epoch is the member's, or the one before and it owns
+\* no more than the member is assigned.
 MayGoOn(me) ==
     /\ me.running /\ me.memberEpoch > 0
     /\ me.member \in Present(Coordinator)
@@ -128,8 +128,9 @@ EpochsMonotoneStep ==
             \/ group'[b].members[m].memberEpoch >= group[b].members[m].memberEpoch
 EpochsMonotone == [][EpochsMonotoneStep]_vars
 
-\* A heartbeat that is taken comes from a member, in its epoch or one that the member may be in still, or from one that joins;
-\* a static one from who is mapped to its instance. (A late one that is refused changes nothing at the coordinator.)
+\* A heartbeat that is taken comes from a member, in its epoch or one that the member may be in still, or from one that joins.
+\* A static one comes from the member that is mapped to its instance. (A late one that is refused changes nothing at the
+\* coordinator.)
 CurrentAt(b, c, request) ==
     LET member == group[b].members[request.member] IN
     \/ request.memberEpoch = 0
@@ -174,8 +175,9 @@ InstanceNotStolenStep ==
         epoch'[b] = epoch[b] /\ m # 0 /\ n # 0 /\ m # n => group[b].members[m].memberEpoch = -2
 InstanceNotStolen == [][InstanceNotStolenStep]_vars
 
-\* The elected coordinator accepts a commit for a partition only of who holds it, and since no later than the commit's epoch.
-\* (With every rule in force this holds by construction: HandleCommit's guards say so. CommitOfOwner asks the consumers.)
+\* The elected coordinator accepts a commit for a partition only of its holder, which has held it since no later than the
+\* commit's epoch. (With every rule in force this holds by construction: HandleCommit's guards say so. CommitOfOwner asks the
+\* consumers.)
 AcceptsCommit(c, request, n) ==
     /\ request.broker = leaderAndEpoch.broker
     /\ Len(appended'[leaderAndEpoch.broker]) > Len(appended[leaderAndEpoch.broker])
@@ -206,9 +208,9 @@ CommitOfOwnerStep ==
                 \A p \in Partitions : appended'[b][n].offsets[p] >= 0 => ~\E d \in Clients \ {c} : ActivelyOwns(d, p))
 CommitOfOwner == [][CommitOfOwnerStep]_vars
 
-\* A member may go from each state to each, by one of three events (CurrentAssignmentBuilder). It is told what to give up, and stays
-\* in its epoch; or it takes the target assignment's epoch, and waits for what others hold of its target; or has all of it. A static
-\* one that leaves for a while has nothing left to give up.
+\* A member may go from each state to each, by one of three events (CurrentAssignmentBuilder). It is told what to give up, and
+\* stays in its epoch. Or it takes the target assignment's epoch, and waits for the partitions of its target that others hold;
+\* or has all of them. A static one that leaves for a while has nothing left to give up.
 LegalEdge(old, new, target, targetEpoch) ==
     CASE new.state = "UNREVOKED_PARTITIONS"  -> new.memberEpoch = Max(old.memberEpoch, 0)
       [] new.state = "UNRELEASED_PARTITIONS" -> /\ new.memberEpoch = targetEpoch

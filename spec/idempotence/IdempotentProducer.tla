@@ -91,7 +91,8 @@ Sender == [epoch : Epochs,                 \* the producer epoch that the sequen
            created : 0..MaxNumber,         \* batches so far
            batches : BoundedSeq(Batch, MaxInFlight)]
 
-Errors  == {"NONE", "NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER", "INVALID_PRODUCER_EPOCH"}
+Errors  == {"NONE", "NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS", "OUT_OF_ORDER_SEQUENCE_NUMBER", "INVALID_PRODUCER_EPOCH",
+            "KAFKA_STORAGE_ERROR"}
 Request == [broker : Brokers, pid : Pids, number : Numbers, epoch : Epochs, sequence : Sequences]
 \* "waiting": appended, or found to be there, and not answered until it is committed.
 Item ==
@@ -162,8 +163,8 @@ Has(rule) == rule \notin Without
 Guard(rule, may)   == Has(rule) => may
 Case(rule, arises) == Has(rule) /\ arises
 
-\* KIP-98. Without it a retry after a lost reply is a second batch (if InSequence is missing too; one after a failure is
-\* written behind its successors, row 60).
+\* KIP-98. Without it and InSequence a retry after a lost reply is a second batch, and one after a failure is written behind
+\* its successors (row 60).
 RecognizeDuplicate(e, r) == Case("RecognizeDuplicate",
     e.epoch = r.epoch /\ \E i \in 1..Len(e.batches) : e.batches[i].sequence = r.sequence)
 
@@ -205,12 +206,12 @@ StateOutlivesRetries(p, pid) == Guard("StateOutlivesRetries",
 \* KIP-98. Without it a new leader remembers batches that it has truncated, and acknowledges their retries.
 StateFollowsTruncation(p, keep) == Case("StateFollowsTruncation", keep < Len(log[p]))
 
-\* This project's find; Kafka 4.x lacks it. Without it a snapshot holds the last batch of a producer only, and a leader that
-\* starts from one refuses the retries of the others, as if it had remembered one (CAND-7, row 112).
+\* This project's find; Kafka 4.x lacks it. Without it a snapshot holds the last batch of a producer only. A leader that starts
+\* from one refuses the retries of the others (CAND-7, row 112).
 SnapshotOfSeveralBatches(before) == Case("SnapshotOfSeveralBatches", before > 1)
 
-\* This project's find; Kafka 4.x lacks it. Without it a batch that may be in the log, or may still get there by an older
-\* request, gets a sequence of the new epoch and is written twice (CAND-8, row 113).
+\* This project's find; Kafka 4.x lacks it. Without it a batch that may be in the log gets a sequence of the new epoch, and is
+\* written twice. An older request may still bring it there, too (CAND-8, row 113).
 ResequenceOnlyRefused(c, p) == Guard("ResequenceOnlyRefused",
     \A i \in 1..Len(sender[c][p].batches) : ~sender[c][p].batches[i].sent /\ ~sender[c][p].batches[i].doubt)
 
@@ -218,8 +219,8 @@ ResequenceOnlyRefused(c, p) == Guard("ResequenceOnlyRefused",
 \* (row 66, librdkafka 4953).
 RewriteOnlyRequested(c, p) == Guard("RewriteOnlyRequested", sender[c][p].rewrite)
 
-\* KAFKA-8483. Without it the batches in flight get their new sequences in the order of a heap whose least was taken away: the
-\* third before the second (row 65). Two are in order in any heap.
+\* KAFKA-8483. Without it the batches in flight get their new sequences in the order of a heap whose least was taken away.
+\* There the third is before the second (row 65). Two are in order in any heap.
 ResequenceInOrder(s) == Case("ResequenceInOrder", Len(s.batches) > 2)
 
 \* KAFKA-12152. Without it a partition that was idle during a bump goes on counting in the new epoch, where 0 is due (row 64).
@@ -228,17 +229,18 @@ RestartSequencePerPartition(c, p) == Case("RestartSequencePerPartition", sender[
 \* KAFKA-6053. Without it the sequence of a batch that expired in flight is given to another, which the leader takes for it.
 OnlyBatchExpired(s) == Case("OnlyBatchExpired", Len(s.batches) = 1)
 
-\* This project's find; Kafka 4.x lacks it. Without it batches before and behind the wrap-around are in flight together: at a
-\* bump those behind it come first, being lower; and who knows nothing of the producer takes this 0 for a first batch
+\* This project's find; Kafka 4.x lacks it. Without it batches before and behind the wrap-around are in flight together. At a
+\* bump those behind it come first, being lower. A leader that knows nothing of the producer takes this 0 for a first batch
 \* (CAND-9, row 114).
 DrainBeforeWrap(s, sequence) == Guard("DrainBeforeWrap", sequence = 0 => s.batches = <<>>)
 
-\* This project's find; Kafka 4.x lacks it (TxnPartitionEntry only raises what was acknowledged). Without it no batch behind the
-\* wrap-around follows what was acknowledged: a gap is not noticed, and the batch behind it is retried until it expires (row 146).
+\* This project's find; Kafka 4.x lacks it (TxnPartitionEntry only raises what was acknowledged). Without it no batch behind
+\* the wrap-around follows the acknowledged ones. A gap is not noticed, and the batch behind it is retried until it expires
+\* (row 146).
 CountAnewBehindWrap(s, sequence) == Case("CountAnewBehindWrap", sequence = 0 /\ s.batches = <<>> /\ s.lastAcked >= 0)
 
 \* This project's find; Kafka 4.x lacks it. Without it later batches are acknowledged and others sent while the first is still
-\* in doubt; the leader remembers those, and refuses the retry of the first, which it has (CAND-11, row 115).
+\* in doubt. The leader remembers those, and refuses the retry of the first, which it has (CAND-11, row 115).
 SpanWithinWindow(s) == Guard("SpanWithinWindow", s.batches # <<>> => Ahead(s.batches[1].sequence, s.next) < Window)
 
 Rules == {"RecognizeDuplicate", "InSequence", "RememberWindow", "FirstSequenceIsZero", "NewEpochStartsAtZero",
@@ -250,7 +252,7 @@ Rules == {"RecognizeDuplicate", "InSequence", "RememberWindow", "FirstSequenceIs
 \* No action is a flaw's alone.
 FlawActions == {}
 
-\* The baseline of Kafka 4.x: what it ships without.
+\* The baseline of Kafka 4.x: the rules that it lacks.
 KafkaAsShipped == {"FirstSequenceIsZero", "SnapshotOfSeveralBatches", "ResequenceOnlyRefused", "DrainBeforeWrap",
                    "CountAnewBehindWrap", "SpanWithinWindow"}
 
@@ -343,8 +345,8 @@ RequestOf(c, b, batch) ==
     [type |-> "request", broker |-> b, pid |-> producer[c].pid, number |-> batch.number, epoch |-> batch.epoch,
      sequence |-> batch.sequence]
 
-\* Does an OUT_OF_ORDER_SEQUENCE_NUMBER mean that there is a gap that no retry closes? Not if the batch has got another
-\* sequence meanwhile, and not if those before it are still to come.
+\* Does an OUT_OF_ORDER_SEQUENCE_NUMBER mean that there is a gap that no retry closes? There is none if the batch has got
+\* another sequence meanwhile, or if those before it are still to come.
 IsGap(s, batch, reply) ==
     IF s.unresolved = -1
     THEN batch.epoch = reply.epoch /\ batch.sequence = reply.sequence /\ IsNext(s, batch.sequence)
@@ -355,7 +357,8 @@ Failed(s, i, reply) ==
     CASE reply.error = "INVALID_PRODUCER_EPOCH" -> [s EXCEPT !.batches = RemoveAt(@, i), !.rewrite = TRUE]
       [] reply.error = "OUT_OF_ORDER_SEQUENCE_NUMBER" ->
             [s EXCEPT !.batches[i].sent = FALSE, !.rewrite = @ \/ IsGap(s, s.batches[i], reply)]
-      [] reply.error = "NOT_LEADER_OR_FOLLOWER" -> [s EXCEPT !.batches[i].sent = FALSE, !.batches[i].doubt = TRUE]
+      [] reply.error \in {"NOT_LEADER_OR_FOLLOWER", "KAFKA_STORAGE_ERROR"} ->
+            [s EXCEPT !.batches[i].sent = FALSE, !.batches[i].doubt = TRUE]
       [] OTHER -> [s EXCEPT !.batches[i].sent = FALSE]
 
 -----------------------------------------------------------------------------
@@ -398,8 +401,8 @@ GetProducerId(c, pid) ==
 
 \* SendBatch   who: producer   code: idempotence/producer.py
 \* A batch is drained: it gets its sequence, and goes to whom the producer takes for the leader. None is drained while a batch
-\* waits to be retried, while sequences are unresolved, or (in a new epoch) while batches of the old one are in flight. Behind the
-\* wrap-around it counts anew what was acknowledged.
+\* waits to be retried, or while sequences are unresolved. In a new epoch none is drained while batches of the old one are in
+\* flight. Behind the wrap-around it counts anew what was acknowledged.
 SendBatch(c, p, b) ==
     LET s     == sender[c][p]
         anew  == RestartSequencePerPartition(c, p)
@@ -555,8 +558,22 @@ RejectBatch(b, c, p) ==
     /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, sender, late>>
     /\ UNCHANGED acked
 
+\* RejectUnderMinIsr   who: leader   code: idempotence/partition.py (append_batch)
+\* Fewer replicas are in sync than min.insync.replicas. The leader refuses every batch, a duplicate too: it does not look at
+\* the producer's state (Partition.appendRecordsToLeader).
+RejectUnderMinIsr(b, c, p) ==
+    LET i == NextAt(b, c, p)
+        r == AtBroker(b, c, p) IN
+    \* enabled when
+    /\ Handles(b, c, p)
+    /\ leader[p] = b
+    \* effect
+    /\ wire' = [wire EXCEPT ![c][p][i] = Reply(r, "NOT_ENOUGH_REPLICAS", 0)]
+    /\ UNCHANGED <<leader, log, highWatermark, entry, issued, producer, sender, late>>
+    /\ UNCHANGED acked
+
 \* FailAppend   who: leader   code: idempotence/partition.py (append_batch)
-\* The batch is in order, and cannot be appended: too few replicas are in sync.
+\* The batch is in order, and the disk does not take it. The producer does not know that nothing was written.
 FailAppend(b, c, p) ==
     LET i == NextAt(b, c, p)
         r == AtBroker(b, c, p) IN
@@ -565,7 +582,7 @@ FailAppend(b, c, p) ==
     /\ leader[p] = b /\ Verdict(p, r) = "NONE"
     \* effect
     /\ entry' = Known(p, r, FALSE)
-    /\ wire' = [wire EXCEPT ![c][p][i] = Reply(r, "NOT_ENOUGH_REPLICAS", 0)]
+    /\ wire' = [wire EXCEPT ![c][p][i] = Reply(r, "KAFKA_STORAGE_ERROR", 0)]
     /\ UNCHANGED <<leader, log, highWatermark, issued, producer, sender, late>>
     /\ UNCHANGED acked
 
@@ -691,6 +708,7 @@ Next ==
     \/ \E b \in Brokers, c \in Producers, p \in Partitions : AppendBatch(b, c, p)
     \/ \E b \in Brokers, c \in Producers, p \in Partitions : AnswerDuplicate(b, c, p)
     \/ \E b \in Brokers, c \in Producers, p \in Partitions : RejectBatch(b, c, p)
+    \/ \E b \in Brokers, c \in Producers, p \in Partitions : RejectUnderMinIsr(b, c, p)
     \/ \E b \in Brokers, c \in Producers, p \in Partitions : FailAppend(b, c, p)
     \/ \E c \in Producers, p \in Partitions : AppendLate(c, p)
     \/ \E c \in Producers, p \in Partitions : DropLate(c, p)

@@ -69,6 +69,7 @@ Fault ==
             ElectLeader(p, b, keep, snapshot)
     \/ "expire" \in FaultsUsed /\ \E c \in Producers, p \in Partitions : ExpireBatch(c, p)
     \/ "expire state" \in FaultsUsed /\ \E p \in Partitions, pid \in Pids : ExpireProducer(p, pid)
+    \/ "few in sync" \in FaultsUsed /\ \E b \in Brokers, c \in Producers, p \in Partitions : RejectUnderMinIsr(b, c, p)
     \/ "fail" \in FaultsUsed /\ \E b \in Brokers, c \in Producers, p \in Partitions : FailAppend(b, c, p)
 
 Helpful ==

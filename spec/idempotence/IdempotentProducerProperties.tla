@@ -21,7 +21,7 @@ SentOrder ==
     \A p \in Partitions : \A i, j \in 1..Len(log[p]) :
         i < j /\ log[p][i].pid = log[p][j].pid => log[p][i].number <= log[p][j].number
 
-\* No batch that is in flight is overtaken: what is behind it in the order of sending is not in the log before it is.
+\* No batch that is in flight is overtaken: none that was sent behind it is in the log before it is.
 NothingOvertaken ==
     \A c \in Producers, p \in Partitions : \A k \in 1..Len(sender[c][p].batches) :
         LET batch == sender[c][p].batches[k] IN
@@ -53,8 +53,8 @@ StateIsReplay ==
         IN  \/ e = NoEntry
             \/ e.epoch = r.epoch /\ e.batches = Last(r.batches, Len(e.batches)) /\ e.batches # <<>>
 
-\* The parts of a sender and of a partition fit together: batches in flight stand in the order of sending, have sequences of
-\* the sender's epoch, all different, and none is the next one.
+\* The parts of a sender and of a partition fit together. Batches in flight stand in the order of sending. Their sequences are
+\* of the sender's epoch, all different, and none is the next one.
 SenderWellFormed ==
     /\ \A c \in Producers, p \in Partitions :
         LET s == sender[c][p] IN
@@ -119,8 +119,8 @@ NoAppendAfterFencingStep ==
                 log[p][i].pid = log'[p][Len(log'[p])].pid => log[p][i].epoch <= log'[p][Len(log'[p])].epoch
 NoAppendAfterFencing == [][NoAppendAfterFencingStep]_vars
 
-\* A producer that hears of a gap asks for a new epoch. There is a gap if the leader misses what is before the first batch in flight,
-\* though all of that was acknowledged, and nothing behind it. (A connection that is lost with such a reply leaves a doubt.)
+\* A producer that hears of a gap asks for a new epoch. There is a gap if the leader misses a batch before the first in flight,
+\* though all of those were acknowledged, and nothing behind it. (A connection that is lost with such a reply leaves a doubt.)
 GapIsNoticedStep ==
     \A b \in Brokers, c \in Producers, p \in Partitions :
         LET s == sender[c][p]

@@ -111,7 +111,7 @@ class ConsumerGroupBrokers:
         if error is Errors.NONE:
             self.take(coordinator.handle_commit(request, "commit", self.now))
         else:
-            self.take(coordinator.reject_commit(request, "commit", error))
+            self.take(coordinator.reject_commit("commit", error))
         self.commit()
         (response,) = self.replies.pop("commit")
         assert isinstance(response, OffsetCommitResponse)

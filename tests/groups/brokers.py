@@ -96,7 +96,7 @@ class Brokers:
         if error is Errors.NONE:
             self.take(coordinator.handle_sync(request, token, self.now))
         else:
-            self.take(coordinator.reject_sync(request, token, error))
+            self.take(coordinator.reject_sync(token, error))
         return error
 
     def heartbeat(self, member_id: str, generation: int, instance: str | None = None) -> Errors:
@@ -121,7 +121,7 @@ class Brokers:
         if error is Errors.NONE:
             self.take(coordinator.handle_commit(request, token, self.now))
         else:
-            self.take(coordinator.reject_commit(request, token, error))
+            self.take(coordinator.reject_commit(token, error))
         return error
 
     def fetch_offsets(self) -> OffsetFetchResponse:

@@ -104,6 +104,7 @@ def test_an_error_behind_the_append_leaves_a_batch_in_doubt() -> None:
         (Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND, True),
         (Errors.REQUEST_TIMED_OUT, True),
         (Errors.NOT_LEADER_OR_FOLLOWER, True),
+        (Errors.KAFKA_STORAGE_ERROR, True),
         (Errors.NOT_ENOUGH_REPLICAS, False),
     ):
         one = producer()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from tidemark.common.errors import Errors
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.idempotence.partition import MIN_IN_SYNC_REPLICAS, Parked, Partition
@@ -78,20 +79,30 @@ def test_producers_do_not_know_of_each_other() -> None:
     assert append(one, batch(2)) == Parked(3, False)
 
 
-def test_what_cannot_be_appended_is_not_remembered() -> None:
+@pytest.mark.parametrize("sequence", [0, 1, 3], ids=["a duplicate", "the next", "a gap"])
+def test_under_min_isr_every_batch_gets_the_same_error(sequence: int) -> None:
     one = partition(0)
     one.in_sync_replicas = MIN_IN_SYNC_REPLICAS - 1
-    assert append(one, batch(1)) == ProduceResponse(Errors.NOT_ENOUGH_REPLICAS)
+    assert append(one, batch(sequence)) == ProduceResponse(Errors.NOT_ENOUGH_REPLICAS)
+    assert len(one.log) == 1
+    one.in_sync_replicas = MIN_IN_SYNC_REPLICAS
+    assert append(one, batch(1)) == Parked(1, False)
+
+
+def test_what_the_disk_does_not_take_is_not_remembered() -> None:
+    one = partition(0)
+    one.disk_fails = True
+    assert append(one, batch(1)) == ProduceResponse(Errors.KAFKA_STORAGE_ERROR)
     assert append(one, batch(0)) == Parked(0, True)
     assert append(one, batch(3)) == REFUSED
-    one.in_sync_replicas = MIN_IN_SYNC_REPLICAS
+    one.disk_fails = False
     assert append(one, batch(1)) == Parked(1, False)
 
 
 def test_without_the_rule_what_cannot_be_appended_is_a_duplicate_afterwards() -> None:
     one = partition(0, rules=PROTOCOL.rules_without({"StateFollowsAppend"}))
-    one.in_sync_replicas = MIN_IN_SYNC_REPLICAS - 1
-    assert append(one, batch(1)) == ProduceResponse(Errors.NOT_ENOUGH_REPLICAS)
+    one.disk_fails = True
+    assert append(one, batch(1)) == ProduceResponse(Errors.KAFKA_STORAGE_ERROR)
     assert append(one, batch(1)) == Parked(1, True)
     assert len(one.log) == 1
 

@@ -6,7 +6,7 @@
 | `storedGroup`, `storedOffsets` | the last committed records of each key |
 | `appended` | the batches of a coordinator that wait to commit, with the effects of their commit |
 | `epoch`, `group`, `offsets` | the coordinator's memory; "Dead" and empty where it does not serve |
-| `group.timers`, `.joinTimer`, `.syncTimer` | how long its timers were set to, by rank (layout.py) |
+| `group.timers`, `.joinTimer`, `.syncTimer` | how long its timers were set to, by rank (table.py) |
 | `issued` | how many member ids were issued; an id's number is its rank among them, 0 is none |
 | `consumer`, `position` | the consumer's membership and subscription; `Stopped` without a process |
 | `partitions` | the topics that exist (each has one partition) |
@@ -39,15 +39,12 @@ from tidemark.groups.messages import (
     OffsetFetchRequest,
     OffsetFetchResponse,
     Protocols,
-    Request,
-    Response,
     SyncGroupRequest,
     SyncGroupResponse,
-    Token,
 )
 from tidemark.groups.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, MemberId, Subscription
 from tidemark.groups.purgatory import Cause, Timer, TimerKind, Waiting
-from tidemark.groups.seen import GroupAbstraction, Key, State
+from tidemark.groups.seen import IDLE, AnyExchange, GroupAbstraction, Key, State
 from tidemark.trace.cells import CapacityExceeded
 
 MODES = {
@@ -58,7 +55,6 @@ MODES = {
 """A consumer's assignors -> what the specification calls it."""
 
 
-IDLE: Key = ("idle",)
 STOPPED: Key = (0, NO_GENERATION, 0, False, 0, False, "eager", 0, NO_GENERATION, "none", False, False, 0,
                 MemberState.UNJOINED, 0)  # fmt: skip
 """The key of a consumer without a process."""
@@ -68,28 +64,8 @@ NO_METADATA: Key = (0, NO_GENERATION, False, False, 0)
 """Those of nobody among a group's members, in its record, in a roster."""
 
 
-class Exchange(Protocol):
-    """A request with its token, to the broker `broker`; `response` is None until there is one."""
-
-    @property
-    def broker(self) -> int:
-        """The broker."""
-
-    @property
-    def token(self) -> Token:
-        """The token that the broker's reply names."""
-
-    @property
-    def arrived(self) -> bool:
-        """Whether the broker has it."""
-
-    @property
-    def request(self) -> Request:
-        """The request."""
-
-    @property
-    def response(self) -> Response | None:
-        """The reply."""
+class Exchange(AnyExchange, Protocol):
+    """One of the consumers' exchanges."""
 
     @property
     def assignment_id(self) -> int:

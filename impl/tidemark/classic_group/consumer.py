@@ -129,8 +129,8 @@ class Consumer(Reader):
         return self.join_as_follower(response, counts)
 
     def join_as_follower(self, response: JoinGroupResponse, counts: PartitionCounts) -> SyncGroupRequest:
-        """Another assigns; or it leads a generation that is assigned already, and only watches the partitions: as it
-        does not know which there were then, it takes all for new."""
+        """Another assigns; or it leads a generation that is assigned already, and only watches the partitions. It does
+        not know the partitions of that time, and takes all for new."""
         self._take_generation(response)
         if response.leader == response.member_id:
             missed = self._rules.notice_what_was_missed(response.skip_assignment)

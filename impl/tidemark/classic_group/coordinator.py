@@ -12,7 +12,6 @@ goes on as before; its appends never commit.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Iterable
 from enum import Enum
 
@@ -22,6 +21,7 @@ from tidemark.classic_group.rebalance import GroupConfig, Rebalance
 from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.states import GroupEvent, GroupState
 from tidemark.common.errors import BrokenInvariant, Errors
+from tidemark.groups.coordinator import Coordinator, answered
 from tidemark.groups.messages import (
     GroupMetadataRecord,
     HeartbeatRequest,
@@ -38,12 +38,11 @@ from tidemark.groups.messages import (
     Outcome,
     Record,
     Reply,
-    Response,
     SyncGroupRequest,
     SyncGroupResponse,
     Token,
 )
-from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId, TopicPartition
+from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId
 from tidemark.groups.purgatory import JOIN_TIMER, SYNC_TIMER, Cause, Purgatory, Timer, TimerKind, Waiting
 
 
@@ -57,18 +56,13 @@ class JoinVerdict(Enum):
     REJOIN = "rejoin_member"
 
 
-def _answered(token: Token, response: Response) -> Outcome:
-    """A handler that only answers."""
-    return Outcome(replies=(Reply(token, response),))
-
-
-class GroupCoordinator:
-    """A broker's coordinator of one group; it serves while `epoch`, that of the partition's leadership, is not 0.
+class GroupCoordinator(Coordinator[Waiting]):
+    """A broker's coordinator of one classic group.
 
     `new_member_id` makes member ids that no other broker makes; when any member will do, the lowest one is taken.
     """
 
-    __slots__ = ("_config", "_new_member_id", "_offsets", "_purgatory", "_rebalance", "_rules", "epoch", "group")
+    __slots__ = ("_config", "_new_member_id", "_offsets", "_purgatory", "_rebalance", "_rules", "group")
 
     def __init__(self, rules: Rules, config: GroupConfig, new_member_id: Callable[[], MemberId]) -> None:
         self._rules = rules
@@ -77,38 +71,13 @@ class GroupCoordinator:
         self._forget()
 
     def _forget(self) -> None:
-        self.epoch = 0
         self.group = ClassicGroup()
         self._offsets = Offsets(self._rules)
         self._purgatory = Purgatory()
+        self._begin(self._offsets, self._purgatory)
         self._rebalance = Rebalance(self.group, 0, self._purgatory, self._rules, self._config)
 
     # --- reading ------------------------------------------------------------------------------------------------
-
-    @property
-    def serving(self) -> bool:
-        """Whether this broker believes to be the coordinator."""
-        return self.epoch > 0
-
-    @property
-    def offsets(self) -> dict[TopicPartition, int]:
-        """The committed offsets that it serves."""
-        return self._offsets.committed
-
-    @property
-    def waiting(self) -> deque[Waiting]:
-        """The batches that it has handed out and that have not committed, oldest first."""
-        return self._purgatory.waiting
-
-    @property
-    def timers(self) -> dict[Timer, int]:
-        """The timers that run, with their deadlines in milliseconds."""
-        return self._purgatory.timers
-
-    @property
-    def delays(self) -> dict[Timer, int]:
-        """The timers that run, with how many milliseconds they were set to."""
-        return self._purgatory.delays
 
     @property
     def parked_joins(self) -> dict[Token, MemberId]:
@@ -119,10 +88,6 @@ class GroupCoordinator:
     def parked_syncs(self) -> dict[Token, MemberId]:
         """The SyncGroups that wait, each with the member that it is for."""
         return self._purgatory.syncs
-
-    def due(self, now_ms: int) -> Iterable[Timer]:
-        """The timers that have run out."""
-        return self._purgatory.due(now_ms)
 
     # --- JoinGroup ----------------------------------------------------------------------------------------------
 
@@ -162,7 +127,7 @@ class GroupCoordinator:
 
     def reject_join(self, request: JoinGroupRequest, token: Token) -> Outcome:
         """A JoinGroup is refused."""
-        return _answered(token, JoinGroupResponse(self.join_error(request), request.member_id))
+        return answered(token, JoinGroupResponse(self.join_error(request), request.member_id))
 
     def issue_member_id(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
         """A consumer without a member id gets one and has to join with it; until then, or its session time-out, the id
@@ -170,7 +135,7 @@ class GroupCoordinator:
         member_id = self._new_member_id()
         self.group.pending.add(member_id)
         self._purgatory.arm(Timer(TimerKind.PENDING_MEMBER, member_id), now_ms, request.session_timeout_ms)
-        return _answered(token, JoinGroupResponse(Errors.MEMBER_ID_REQUIRED, member_id))
+        return answered(token, JoinGroupResponse(Errors.MEMBER_ID_REQUIRED, member_id))
 
     def add_member(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
         """A consumer joins with the member id that it was issued."""
@@ -182,8 +147,8 @@ class GroupCoordinator:
 
     def join_static_member(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
         """A new process of an instance joins. It replaces the old process of the instance. In a stable group that is
-        written down and nobody rebalances, unless the assignor or the subscription changes, or the old process had
-        something to give up. While the leader assigns, all join again."""
+        written down and nobody rebalances. All rebalance if the assignor or the subscription changes, or if the old
+        process had something to give up. While the leader assigns, all join again."""
         group, rebalance, rules = self.group, self._rebalance, self._rules
         old_id = group.static_members.get(request.group_instance_id or "")
         fresh = rules.replace_static_member_id(old_id) or old_id is None
@@ -203,18 +168,18 @@ class GroupCoordinator:
         stays = keeps and group.select_protocol() == group.protocol
         if rules.persist_static_replacement(group.state) and stays:
             self._purgatory.append(Waiting((group.record(),), Cause.STATIC, member_id))
-        elif old_id is not None and self._tells_at_once(stays):
-            rebalance.tell(group.members[member_id])
-        else:
+        elif old_id is None or self._rejoins_on_replacement(stays):
             rebalance.rebalance(now_ms)
+        else:
+            rebalance.tell(group.members[member_id])
         return self._purgatory.outcome()
 
-    def _tells_at_once(self, stays: bool) -> bool:
-        """Whether a replacement goes on without more ado: only where a rule is missing that provides for its state."""
+    def _rejoins_on_replacement(self, stays: bool) -> bool:
+        """Whether all have to join again when a static member is replaced. `stays`: nothing else changes by it."""
         state = self.group.state
         if state is GroupState.COMPLETING_REBALANCE:
-            return not self._rules.rebalance_on_replacement_in_completing(state)
-        return state is GroupState.STABLE and stays
+            return self._rules.rebalance_on_replacement_in_completing(state)
+        return state is not GroupState.STABLE or not stays
 
     def rejoin_member(self, request: JoinGroupRequest, token: Token, now_ms: int) -> Outcome:
         """A member joins again. A follower that says nothing new is told the generation at once, and so is the leader
@@ -225,7 +190,7 @@ class GroupCoordinator:
             group.state is GroupState.COMPLETING_REBALANCE
             or (group.state is GroupState.STABLE and group.leader != member.member_id)
         ):
-            return _answered(token, rebalance.joined(member.member_id))
+            return answered(token, rebalance.joined(member.member_id))
         sent_away = JoinGroupResponse(Errors.NOT_COORDINATOR, member.member_id)
         rebalance.park(self._purgatory.joins, token, member.member_id, sent_away)
         rebalance.rejoin(member, request, now_ms)
@@ -238,9 +203,9 @@ class GroupCoordinator:
         """The error for a SyncGroup; Errors.NONE if the coordinator accepts it."""
         return self._error_of_generation(request, self._rules.sync_of_current_generation)
 
-    def reject_sync(self, request: SyncGroupRequest, token: Token, error: Errors) -> Outcome:
-        """A SyncGroup is refused with what `sync_error` says."""
-        return _answered(token, SyncGroupResponse(error))
+    def reject_sync(self, token: Token, error: Errors) -> Outcome:
+        """A SyncGroup is refused with `sync_error`."""
+        return answered(token, SyncGroupResponse(error))
 
     def handle_sync(self, request: SyncGroupRequest, token: Token, now_ms: int) -> Outcome:
         """While the leader assigns, members wait; its assignment is written down. Members whose SyncGroup comes later
@@ -254,7 +219,7 @@ class GroupCoordinator:
         leads, assignments = member.member_id == group.leader, request.assignments or {}
         again = leads and not rebalance.may_assign(assignments)
         if group.state is GroupState.STABLE and not again:
-            return _answered(token, SyncGroupResponse(Errors.NONE, member.assignment))
+            return answered(token, SyncGroupResponse(Errors.NONE, member.assignment))
         sent_away = SyncGroupResponse(Errors.NOT_COORDINATOR)
         rebalance.park(self._purgatory.syncs, token, member.member_id, sent_away)
         member.awaiting = Awaiting.SYNC
@@ -289,15 +254,15 @@ class GroupCoordinator:
         error = self.heartbeat_error(request)
         if error in (Errors.NONE, Errors.REBALANCE_IN_PROGRESS):
             self._rebalance.heard_of(self.group.members[request.member_id], now_ms)
-        return _answered(token, HeartbeatResponse(error))
+        return answered(token, HeartbeatResponse(error))
 
     def handle_leave(self, request: LeaveGroupRequest, token: Token, now_ms: int) -> Outcome:
         """A member or a pending id goes; an unknown one changes nothing."""
         group, member_id = self.group, request.member_id
         if not self.serving:
-            return _answered(token, LeaveGroupResponse(Errors.NOT_COORDINATOR))
+            return answered(token, LeaveGroupResponse(Errors.NOT_COORDINATOR))
         if member_id not in group.members and member_id not in group.pending:
-            return _answered(token, LeaveGroupResponse(Errors.UNKNOWN_MEMBER_ID))
+            return answered(token, LeaveGroupResponse(Errors.UNKNOWN_MEMBER_ID))
         self._rebalance.remove(member_id)
         if group.state is not GroupState.EMPTY:
             self._rebalance.rebalance(now_ms)
@@ -363,10 +328,6 @@ class GroupCoordinator:
         """The error for an OffsetCommit; Errors.NONE if the coordinator accepts it."""
         return self._offsets.commit_error(self.group, request) if self.serving else Errors.NOT_COORDINATOR
 
-    def reject_commit(self, request: OffsetCommitRequest, token: Token, error: Errors) -> Outcome:
-        """An OffsetCommit is refused with what `commit_error` says."""
-        return _answered(token, OffsetCommitResponse(error))
-
     def handle_commit(self, request: OffsetCommitRequest, token: Token, now_ms: int) -> Outcome:
         """An OffsetCommit is accepted: written down, and answered when that has committed. The member is alive."""
         member = self.group.members.get(request.member_id)
@@ -378,10 +339,10 @@ class GroupCoordinator:
     def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token) -> Outcome:
         """Somebody asks for the offsets (require_stable): those that are written, once they have committed."""
         if not self.serving:
-            return _answered(token, OffsetFetchResponse(Errors.NOT_COORDINATOR, {}))
+            return answered(token, OffsetFetchResponse(Errors.NOT_COORDINATOR, {}))
         response = OffsetFetchResponse(Errors.NONE, self._offsets.written(self.waiting))
         if not self._rules.fetch_waits_for_commit(len(self.waiting)):
-            return _answered(token, response)
+            return answered(token, response)
         self.waiting[-1].fetches.append(Reply(token, response))
         return Outcome()
 

@@ -164,8 +164,8 @@ class Membership:
         """Get ready to join; called until it is ready.
 
         With auto-commit the positions go first: once, again after a retriable error, and at the longest for the
-        rebalance time-out, so that the group does not wait in vain. A revocation that is under way is waited for,
-        unless all is lost anyway.
+        rebalance time-out. So the group does not wait in vain. A revocation that is under way is waited for, unless all
+        is lost anyway.
         """
         if self.revoking is not None and not self.reset:
             return JoinPrepare(False)

@@ -79,8 +79,8 @@ class Rebalance:
             self.heard_of(member, now_ms)
 
     def park(self, parked: dict[Token, MemberId], token: Token, member_id: MemberId, sent_away: Response) -> None:
-        """A JoinGroup or SyncGroup waits for its member in the place of an earlier one, which is `sent_away`: its
-        client looks for the coordinator and asks again, if it is still there."""
+        """A JoinGroup or SyncGroup waits for its member in the place of an earlier one, which is `sent_away`. That
+        one's client looks for the coordinator and asks again, if it is still there."""
         earlier = taken(parked, member_id)
         if self._rules.answer_superseded(bool(earlier)):
             for one in earlier:

@@ -23,7 +23,7 @@ Assigned = Mapping[MemberId, Collection[TopicPartition]]
 @guard
 def join_names_member_id(member_id: MemberId) -> bool:
     """KIP-394 (KAFKA-7610): a consumer joins with a member id that it was told before. Without it a JoinGroup without
-    one adds a member at once; a reply that is lost leaves a member that nobody knows to be itself (row 35)."""
+    one adds a member at once. A reply that is lost leaves a member that nobody knows to be itself (row 35)."""
     return member_id != UNKNOWN_MEMBER_ID
 
 
@@ -132,9 +132,9 @@ def one_assignment_per_generation(
     generation: int, waiting: Iterable[int], assigned: Assigned | None, assignments: Assigned
 ) -> bool:
     """This project's; Kafka 4.x lacks it: a leader that joins again and assigns anew makes all join again. It does so
-    while an assignment of the generation waits to commit (`waiting`: the generations whose assignments do), and when
-    one counts (`assigned`: the assignment of a stable group's members). Without it the log has another assignment than
-    was handed out (row 106), or the leader takes an assignment for the group's that no member has."""
+    while an assignment of the generation waits to commit, and when one counts. `waiting`: the generations whose
+    assignments wait; `assigned`: the assignment of a stable group's members. Without it the log has another assignment
+    than was handed out (row 106). Or the leader takes an assignment for the group's that no member has."""
     counts = assigned is None or all(
         one in assigned.get(member, ()) for member, given in assignments.items() for one in given
     )

@@ -105,8 +105,7 @@ class ComposedCluster(GroupCluster):
         self.replica.pending[broker].clear()
         return True
 
-    # --- members that cannot be reached
-    # --------------------------------------------------------------------------------
+    # --- members that cannot be reached -----------------------------------------------------------------------------
 
     def deliver_member(self, client: Client) -> bool:
         """A JoinGroup or SyncGroup arrives."""

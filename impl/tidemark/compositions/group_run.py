@@ -82,7 +82,8 @@ class ReplicatedGroupRun(GroupRun):
         return heal(self.composed, self._modes[0])
 
     def _broker_for(self, client: Client, word: int) -> Broker:
-        """Whom a consumer takes for its coordinator: now and then the partition's leader, which may not serve yet."""
+        """The broker that a consumer takes for its coordinator: now and then the partition's leader, which may not
+        serve yet."""
         consumer = self.composed.consumers[client]
         leader = self.composed.replica.replicated.control.partition.leader
         if consumer is not None and consumer.coordinator is None and leader is not None and not word & 0xF00:

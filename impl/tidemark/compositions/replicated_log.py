@@ -88,8 +88,7 @@ class ReplicatedLog(Generic[Entry]):
         self.leader_epoch = process.partition.leader_epoch
         self.serves[broker] = process, self.leader_epoch
 
-    # --- serving
-    # -------------------------------------------------------------------------------------------------------
+    # --- serving ------------------------------------------------------------------------------------------------------
 
     def observe(self) -> None:
         """After an event of replication: a serving broker forgets when its process has ended or its replica follows.

@@ -32,8 +32,8 @@ Profiles = Mapping[str, tuple[str, str]]
 ABOVE_SHARE = 128
 """Of 256 events so many are tried in the protocol above."""
 FAULTS_SHARE = 48
-"""Of 256 events that a calm run would not have, so many are tried: what a protocol does takes longer over replicated
-logs, and needs its time."""
+"""Of 256 events that a calm run would not have, so many are tried. A protocol's steps take longer over replicated logs,
+and need their time."""
 HEALS = 176
 """In so many of 256 runs faults stop in the end."""
 ELECTION = 4

@@ -7,7 +7,7 @@
 | `appended` | the batches of a coordinator that wait to commit, each with the group that the log then holds |
 | `epoch`, `group`, `offsets` | the coordinator's memory; empty where it does not serve |
 | `partitionEpoch` | the epochs of partitions that the coordinator's group keeps |
-| `timers` | how long the coordinator's timers were set to, by rank (layout.py) |
+| `timers` | how long the coordinator's timers were set to, by rank (table.py) |
 | `issued` | how many processes were started; a member id's number is its rank among them, 0 is none |
 | `consumer`, `position` | the consumer's membership and subscription; `Stopped` without a process |
 | `partitions` | the topics that exist (each has one partition) |
@@ -49,42 +49,17 @@ from tidemark.groups.messages import (
     OffsetCommitResponse,
     OffsetFetchRequest,
     OffsetFetchResponse,
-    Request,
     Response,
-    Token,
 )
 from tidemark.groups.partitions import MemberId, TopicPartition
 from tidemark.groups.purgatory import Timer, TimerKind
-from tidemark.groups.seen import GroupAbstraction, State
+from tidemark.groups.seen import IDLE, AnyExchange, GroupAbstraction, Key, State
 from tidemark.groups.subscription_state import Asked
 from tidemark.trace.cells import CapacityExceeded
 
-Key = Any
-IDLE: Key = ("idle",)
 
-
-class Exchange(Protocol):
-    """A request with its token, to the broker `broker`; `response` is None until there is one."""
-
-    @property
-    def broker(self) -> int:
-        """The broker."""
-
-    @property
-    def token(self) -> Token:
-        """The token that the broker's reply names."""
-
-    @property
-    def arrived(self) -> bool:
-        """Whether the broker has it."""
-
-    @property
-    def request(self) -> Request:
-        """The request."""
-
-    @property
-    def response(self) -> Response | None:
-        """The reply."""
+class Exchange(AnyExchange, Protocol):
+    """One of the consumers' exchanges."""
 
     @property
     def asked(self) -> Asked:
@@ -144,8 +119,8 @@ class Abstraction(GroupAbstraction):
         self._nobody: Key = (self._nothing, 0, False, -1, 0, self._nothing, NOTHING_YET.state, False, 0)
         self._stopped: Key = (False, 0, 0, 0, False, 0, False, ConsumerState.JOINING, 0, 0, 0, False)
         self._members: dict[tuple[int, int], tuple[MemberMetadata, CurrentAssignment, Key]] = {}
-        """The keys of members that were seen, by what they said and how far they were; both are kept, so that their
-        ids are no others'."""
+        """The keys of members that were seen, by their metadata and their current assignment. Both are kept, so that
+        their ids are no others'."""
         self._entries: dict[int, tuple[Written, Key]] = {}
         """Of batches likewise."""
         self._delays: dict[int, tuple[Mapping[Timer, int], Key]] = {}

@@ -13,7 +13,6 @@ before; its appends never commit.
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Iterable, Mapping
 from dataclasses import field
 from enum import Enum
@@ -33,6 +32,7 @@ from tidemark.groups.consumer_group_messages import (
     MemberState,
     Partitions,
 )
+from tidemark.groups.coordinator import Coordinator, answered
 from tidemark.groups.messages import (
     Batch,
     OffsetCommitRecord,
@@ -78,15 +78,13 @@ class Written(Appended):
     replies: list[Reply] = field(default_factory=list)
 
 
-class ConsumerGroupCoordinator:
-    """A broker's coordinator of one group; it serves while `epoch`, that of the partition's leadership, is not 0.
+class ConsumerGroupCoordinator(Coordinator[Written]):
+    """A broker's coordinator of one group of KIP-848.
 
     `image`: topic -> number of its partitions, 0 for one that does not exist, as the broker knows them at any time.
     """
 
-    __slots__ = (
-        "_config", "_heartbeats", "_image", "_offsets", "_refresh_deadline_ms", "_rules", "delayed", "epoch", "group",
-    )  # fmt: skip
+    __slots__ = ("_config", "_heartbeats", "_image", "_offsets", "_refresh_deadline_ms", "_rules", "group")
 
     def __init__(self, rules: Rules, config: ConsumerGroupConfig, image: Mapping[str, int]) -> None:
         self._rules = rules
@@ -95,43 +93,11 @@ class ConsumerGroupCoordinator:
         self._forget()
 
     def _forget(self) -> None:
-        self.epoch = 0
         self.group = ConsumerGroup(self._rules)
-        self.delayed: Delayed[Written] = Delayed()
         self._offsets = CommittedOffsets()
+        self._begin(self._offsets, Delayed())
         self._heartbeats = Heartbeats(self.group, self._rules, self._config.assignor, self._image)
         self._refresh_deadline_ms = 0
-
-    # --- reading ------------------------------------------------------------------------------------------------
-
-    @property
-    def serving(self) -> bool:
-        """Whether this broker believes to be the coordinator."""
-        return self.epoch > 0
-
-    @property
-    def offsets(self) -> dict[TopicPartition, int]:
-        """The committed offsets that it serves."""
-        return self._offsets.committed
-
-    @property
-    def waiting(self) -> deque[Written]:
-        """The batches that it has handed out and that have not committed, oldest first."""
-        return self.delayed.waiting
-
-    @property
-    def timers(self) -> dict[Timer, int]:
-        """The timers that run, with their deadlines in milliseconds."""
-        return self.delayed.timers
-
-    @property
-    def delays(self) -> dict[Timer, int]:
-        """The timers that run, with how many milliseconds they were set to."""
-        return self.delayed.delays
-
-    def due(self, now_ms: int) -> Iterable[Timer]:
-        """The timers that have run out."""
-        return self.delayed.due(now_ms)
 
     # --- ConsumerGroupHeartbeat ---------------------------------------------------------------------------------
 
@@ -200,7 +166,7 @@ class ConsumerGroupCoordinator:
     def reject_heartbeat(self, request: ConsumerGroupHeartbeatRequest, token: Token) -> Outcome:
         """A heartbeat is refused."""
         error = self.heartbeat_error(request)
-        return Outcome(replies=(Reply(token, ConsumerGroupHeartbeatResponse(error, request.member_id)),))
+        return answered(token, ConsumerGroupHeartbeatResponse(error, request.member_id))
 
     def handle_heartbeat(self, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int) -> Outcome:
         """The target assignment stands; the member comes closer to its own. A static member's successor has its
@@ -247,7 +213,7 @@ class ConsumerGroupCoordinator:
         member = self.group.members.get(member_id)
         if not self.serving or member is None:
             error = Errors.UNKNOWN_MEMBER_ID if self.serving else Errors.NOT_COORDINATOR
-            return Outcome(replies=(Reply(token, ConsumerGroupHeartbeatResponse(error, member_id)),))
+            return answered(token, ConsumerGroupHeartbeatResponse(error, member_id))
         if request.member_epoch == LEAVE_GROUP_STATIC_MEMBER_EPOCH:
             record = left(member, self._rules)
             self._write([record] if record.current != member.current else [], member_id)
@@ -350,10 +316,6 @@ class ConsumerGroupCoordinator:
                 taken[partition] = offset
         return taken
 
-    def reject_commit(self, request: OffsetCommitRequest, token: Token, error: Errors) -> Outcome:
-        """An OffsetCommit is refused with what `commit_error` says."""
-        return Outcome(replies=(Reply(token, OffsetCommitResponse(error)),))
-
     def handle_commit(self, request: OffsetCommitRequest, token: Token, now_ms: int) -> Outcome:
         """An OffsetCommit is accepted, maybe for some of its partitions only: it is written down, and answered when
         that has committed."""
@@ -402,7 +364,7 @@ class ConsumerGroupCoordinator:
             raise BrokenInvariant(f"a {type(record).__name__} is of a classic group")
 
     def become_coordinator(self, epoch: int, records: Iterable[Record], now_ms: int) -> None:
-        """This broker leads the group's partition in `epoch`; `records` is the log, in order, as far as the cleaner has
+        """This broker leads the group's partition in `epoch`. `records` is the log, in order, as far as the cleaner has
         left it when it is read. Every member of the group has a session from now on, and the time for a revocation
         begins again. If a record cannot be replayed nothing is served: the load has failed."""
         self._forget()

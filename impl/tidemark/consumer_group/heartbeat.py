@@ -51,7 +51,7 @@ class Heartbeats:
     # --- the member ---------------------------------------------------------------------------------------------
 
     def replaced(self, request: ConsumerGroupHeartbeatRequest) -> ConsumerGroupMember | None:
-        """Whom a static consumer that joins takes the place of."""
+        """The member whose place a static consumer takes that joins."""
         if request.instance_id is None or request.member_epoch != JOIN_GROUP_MEMBER_EPOCH:
             return None
         instance = self._group.instance_member(request.instance_id)

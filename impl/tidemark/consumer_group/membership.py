@@ -101,7 +101,7 @@ def report_until_revoked(reconciling: bool) -> bool:
 @case
 def report_what_is_taken(taken: Owned, owned: Owned) -> bool:
     """This project's; Kafka 4.x lacks it: a consumer also reports assigned partitions that it is about to take
-    (`taken`). Without it a heartbeat sent while it takes a partition reads as if it had revoked it: the next member
+    (`taken`). Without it a heartbeat sent while it takes a partition reads as if it had revoked it. The next member
     gets it, and both read it."""
     return any(one not in owned for one in taken)
 

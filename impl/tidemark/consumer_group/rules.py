@@ -26,7 +26,7 @@ RELEASED = -1
 @guard
 def revocation_reported(owned: Owned | None, revoked: Owned) -> bool:
     """KIP-848: a member has given its revoked partitions up when it reports to own none of them. Without it a partition
-    counts as revoked as soon as its member was told, and the next member gets it while the first still reads it."""
+    counts as revoked as soon as its member was told. The next member gets it while the first still reads it."""
     return owned is not None and not any(one in owned for one in revoked)
 
 
@@ -118,8 +118,8 @@ def commit_of_member(member_id: MemberId, members: Collection[MemberId]) -> bool
 
 @guard
 def commit_from_assignment_epoch(assignment_epoch: int, epoch: int) -> bool:
-    """KIP-1251: a commit in an older epoch is for a partition that the member has held since (`assignment_epoch` gave
-    it that; -1: it does not hold it). Without it the late commit of a partition that has been another's meanwhile
+    """KIP-1251: a commit in an older epoch is for a partition that the member has held since. `assignment_epoch` gave
+    it that; -1: it does not hold it. Without it the late commit of a partition that has been another's meanwhile
     overwrites that one's."""
     return 0 <= assignment_epoch <= epoch
 

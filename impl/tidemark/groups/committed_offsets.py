@@ -23,7 +23,7 @@ class CommittedOffsets:
         self.committed[record.partition] = record.offset
 
     def written(self, waiting: Iterable[Appended]) -> dict[TopicPartition, int]:
-        """The offsets once these batches, oldest first, have committed: what a fetch with require_stable reads."""
+        """The offsets once these batches, oldest first, have committed. A fetch with require_stable reads them."""
         found = dict(self.committed)
         for one in waiting:
             for record in one.batch:

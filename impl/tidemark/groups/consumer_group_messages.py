@@ -1,7 +1,7 @@
 """Requests, responses and records of a KIP-848 group.
 
 Values: made once, shared, never changed. Names are those of Kafka's message schemas. OffsetCommit and OffsetFetch are
-the classic group's, with a member epoch where that has a generation; a consumer leaves by a heartbeat of a negative
+the classic group's, with a member epoch where that has a generation. A consumer leaves by a heartbeat of a negative
 epoch.
 """
 
@@ -35,8 +35,8 @@ class MemberState(Enum):
     STABLE = "STABLE"
     """It has what it should have had in its epoch. A heartbeat in a newer assignment epoch moves it on."""
     UNREVOKED_PARTITIONS = "UNREVOKED_PARTITIONS"
-    """It was told to give partitions up and stays in its epoch until a heartbeat reports that it owns none of them; it
-    is removed if that takes longer than its rebalance time-out."""
+    """It was told to give partitions up, and stays in its epoch until a heartbeat reports that it owns none of them. It
+    is removed after its rebalance time-out."""
     UNRELEASED_PARTITIONS = "UNRELEASED_PARTITIONS"
     """It is in the assignment epoch, and some of its target is still held by others. Every heartbeat tries again."""
 

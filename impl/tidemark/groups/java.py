@@ -1,7 +1,7 @@
 """Java's hash codes and order of strings, where Kafka's behaviour depends on them.
 
-Java sees UTF-16 code units. A character outside the Basic Multilingual Plane is two of them, so it hashes as two and
-sorts before U+E000 to U+FFFF, unlike in Python, which sees code points.
+Java sees UTF-16 code units. A character outside the Basic Multilingual Plane is two of them: it hashes as two and sorts
+before U+E000 to U+FFFF. Python sees code points.
 """
 
 from __future__ import annotations

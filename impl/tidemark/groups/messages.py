@@ -62,7 +62,7 @@ class JoinGroupResponseMember:
 class JoinGroupResponse:
     """The generation that the member is in, or an error.
 
-    `members` is for the leader alone, whoever's id is `leader`. `skip_assignment`: it leads and need not assign. With
+    `members` is for the member with the id `leader` alone. `skip_assignment`: it leads and need not assign. With
     MEMBER_ID_REQUIRED `member_id` is the one to join with; with UNKNOWN_MEMBER_ID it may be empty.
     """
 

@@ -5,12 +5,39 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
+from tidemark.groups.messages import Request, Response, Token
 from tidemark.groups.partitions import MemberId, TopicPartition
 from tidemark.groups.table import HeaderTable
 from tidemark.trace.cells import Abstract
 
 Key = Any
 """Numbers, and tuples of them."""
+IDLE: Key = ("idle",)
+"""The key of an exchange that there is not."""
+
+
+class AnyExchange(Protocol):
+    """A request with its token, to the broker `broker`; `response` is None until there is one."""
+
+    @property
+    def broker(self) -> int:
+        """The broker."""
+
+    @property
+    def token(self) -> Token:
+        """The token that the broker's reply names."""
+
+    @property
+    def arrived(self) -> bool:
+        """Whether the broker has it."""
+
+    @property
+    def request(self) -> Request:
+        """The request."""
+
+    @property
+    def response(self) -> Response | None:
+        """The reply."""
 
 
 class Log(Protocol):

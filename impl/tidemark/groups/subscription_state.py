@@ -1,8 +1,8 @@
 """A consumer's partitions and its positions in them (SubscriptionState).
 
-The position of a partition is the next offset that the application gets; the committed offset is what the coordinator
-keeps for the group, and lags behind. A partition that is newly owned has no position: it goes on from the committed
-offset, and without one from where `auto.offset.reset` says. Offsets are told to this object; it asks nobody.
+The position of a partition is the next offset that the application gets. The coordinator keeps the committed offset for
+the group, and that lags behind. A partition that is newly owned has no position: it goes on from the committed offset,
+and without one from where `auto.offset.reset` says. Offsets are told to this object; it asks nobody.
 """
 
 from __future__ import annotations
@@ -113,7 +113,7 @@ class SubscriptionState:
         """The coordinator's answer: go on from these offsets; None: nothing is committed.
 
         Partitions that are gone or have a position meanwhile are not touched. False, and nothing happens, if the
-        question was asked under another assignment than `assignment_id` says: a partition that went and came back has
+        question was asked under another assignment than `assignment_id` says. A partition that went and came back has
         been committed by others since. Raises NoOffsetForPartition without a committed offset and a reset strategy.
         """
         if assignment_id is not None and assignment_id != self.assignment_id:

@@ -252,6 +252,7 @@ TOUCHES = {
     "AppendBatch": "log.p entry.p wire.cp",
     "AnswerDuplicate": "wire.cp",
     "RejectBatch": "wire.cp",
+    "RejectUnderMinIsr": "wire.cp",
     "FailAppend": "entry.p wire.cp",
     "AppendLate": "log.p entry.p late.cp",
     "DropLate": "late.cp",

@@ -1,27 +1,30 @@
-"""The computations of idempotent producers without some rules. Nothing in production imports this file."""
+"""The behaviour of idempotent producers without some rules. Nothing in production imports this file.
+
+Each function answers as its rule's absence does: the case does not arise. Before that it does what a producer did then.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from tidemark.common.removal import Variant
-from tidemark.idempotence.rules import Numbering
+from tidemark.idempotence.sequences import PartitionSequences, ProducerBatch
 
 
-def _heap_order(sequences: Sequence[int]) -> Sequence[int]:
+def _heap_order(in_flight: list[ProducerBatch]) -> bool:
     """Before KAFKA-8483: the order of a PriorityQueue whose least was taken away. Two are in order in any heap."""
-    places = list(range(len(sequences)))
-    places[1:3] = places[2:0:-1] if len(places) > 2 else places[1:3]
-    return places
+    if len(in_flight) > 2:
+        in_flight[1], in_flight[2] = in_flight[2], in_flight[1]
+    return False
 
 
-def _sequence_again(known: Numbering, expired: int, behind: int, others: int) -> Numbering:
+def _sequence_again(sequences: PartitionSequences, expired: ProducerBatch) -> bool:
     """Before KAFKA-6053: the next batch gets the sequence of the one that expired, if no other is in flight."""
-    return Numbering(known.next_sequence, behind) if others else Numbering(expired, known.unresolved)
+    if sequences.in_flight == [expired]:
+        sequences.next_sequence = expired.sequence
+    return False
 
 
 VARIANTS = (
     Variant("resequence_in_order", "resequence_in_order", _heap_order),
     Variant("only_batch_expired", "only_batch_expired", _sequence_again),
 )
-"""The computation that replaces each removed rule."""
+"""The function that replaces each removed rule."""

@@ -27,10 +27,22 @@ class Parked(NamedTuple):
 
 
 class Partition:
-    """One partition at the broker `leader`, which leads it or is about to. `log`: the batches that it has, one offset
-    each; `snapshots`: its snapshot files; `in_sync_replicas`: how many replicas are in the ISR."""
+    """One partition at the broker `leader`, which leads it or is about to.
 
-    __slots__ = ("_rules", "high_watermark", "in_sync_replicas", "leader", "log", "producers", "snapshots")
+    `log`: the batches that it has, one offset each. `snapshots`: its snapshot files. `in_sync_replicas`: how many
+    replicas are in the ISR. `disk_fails`: whether the disk takes no batch.
+    """
+
+    __slots__ = (
+        "_rules",
+        "disk_fails",
+        "high_watermark",
+        "in_sync_replicas",
+        "leader",
+        "log",
+        "producers",
+        "snapshots",
+    )
 
     def __init__(
         self,
@@ -45,14 +57,20 @@ class Partition:
         self.log: list[RecordBatch] = []
         self.high_watermark = 0
         self.in_sync_replicas = MIN_IN_SYNC_REPLICAS
+        self.disk_fails = False
         self.producers = ProducerStateManager(rules, window, max_sequence, expiration_ms)
         self.snapshots: list[Snapshot] = []
 
     # --- as a leader ------------------------------------------------------------------------------------------------
 
     def append_batch(self, request: ProduceRequest, now: int) -> Parked | ProduceResponse:
-        """Handle a produce: append it, or say why not. A duplicate is answered with its old offset. `now`: the time in
-        milliseconds."""
+        """Handle a produce with acks=all: append it, or say why not. A duplicate is answered with its old offset.
+
+        In Kafka's order: the ISR (Partition.appendRecordsToLeader), then duplicates, epoch and sequence, then the disk.
+        `now`: the time in milliseconds.
+        """
+        if self.in_sync_replicas < MIN_IN_SYNC_REPLICAS:
+            return ProduceResponse(Errors.NOT_ENOUGH_REPLICAS)
         duplicate = self.producers.duplicate_of(request)
         if duplicate is not None:
             if self._rules.duplicate_waits_for_commit(duplicate.offset, self.high_watermark):
@@ -62,12 +80,16 @@ class Partition:
         if error is not Errors.NONE:
             return ProduceResponse(error)
         offset = len(self.log)
-        appended = self.in_sync_replicas >= MIN_IN_SYNC_REPLICAS
-        if appended:
-            self.log.append(RecordBatch(request, now))
+        appended = self._append(RecordBatch(request, now))
         if self._rules.state_follows_append(appended):
             self.producers.update(request, offset, now)
-        return Parked(offset, False) if appended else ProduceResponse(Errors.NOT_ENOUGH_REPLICAS)
+        return Parked(offset, False) if appended else ProduceResponse(Errors.KAFKA_STORAGE_ERROR)
+
+    def _append(self, batch: RecordBatch) -> bool:
+        """Write a batch at the log's end; False if the disk fails."""
+        if not self.disk_fails:
+            self.log.append(batch)
+        return not self.disk_fails
 
     def advance_high_watermark(self, offset: int) -> bool:
         """The replicas have all below `offset`; False if that is nothing new."""

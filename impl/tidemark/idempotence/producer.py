@@ -1,23 +1,28 @@
 """An idempotent producer (TransactionManager, RecordAccumulator, Sender): sequences, retries, bumps of the epoch.
 
-Sans-IO: a method that sends returns the request; the caller carries it to a broker, and brings the reply or the news
+Sans-IO: a method that sends returns the request. The caller carries it to a broker, and brings the reply or the news
 that there will be none. The application's batches are numbered per partition.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection
 
 from tidemark.common.errors import Errors
 from tidemark.common.structs import value
 from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest, ProduceResponse, ProducerId
-from tidemark.idempotence.rules import Numbering, Rules
+from tidemark.idempotence.rules import Rules
+from tidemark.idempotence.sequences import PartitionSequences, ProducerBatch
 
 Topic = int
 """A partition, by number."""
 
-APPENDED = (Errors.NOT_LEADER_OR_FOLLOWER, Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND, Errors.REQUEST_TIMED_OUT)
+APPENDED = (
+    Errors.NOT_LEADER_OR_FOLLOWER,
+    Errors.NOT_ENOUGH_REPLICAS_AFTER_APPEND,
+    Errors.REQUEST_TIMED_OUT,
+    Errors.KAFKA_STORAGE_ERROR,
+)
 """Errors of a batch that may have been appended."""
 
 
@@ -29,59 +34,6 @@ class ProducerConfig:
     max_in_flight: int = 5
     window: int = 5
     max_sequence: int = 2**31 - 1
-
-
-@dataclass(slots=True)
-class ProducerBatch:
-    """A batch in flight: sent, or waiting to be sent again. `in_doubt`: some attempt came to nothing that is known, so
-    it may be in the log, or still get there."""
-
-    number: int
-    epoch: int
-    sequence: int
-    sent: bool = True
-    in_doubt: bool = False
-
-
-class PartitionSequences:
-    """The sequences of one partition (TxnPartitionEntry); `in_flight` by sequence. `unresolved`: the sequence behind a
-    batch that expired in flight, until its fate is known; `rewrite`: the batches in flight get new sequences at the
-    next bump."""
-
-    __slots__ = ("created", "epoch", "in_flight", "last_acked", "next_sequence", "rewrite", "unresolved")
-
-    def __init__(self) -> None:
-        self.epoch = 0
-        self.next_sequence = 0
-        self.last_acked = NO_SEQUENCE
-        self.unresolved = NO_SEQUENCE
-        self.rewrite = False
-        self.created = 0
-        self.in_flight: list[ProducerBatch] = []
-
-    def is_next(self, sequence: int) -> bool:
-        """Whether it follows the latest that was acknowledged."""
-        return sequence == self.last_acked + 1
-
-    def batch(self, number: int) -> ProducerBatch | None:
-        """The batch in flight with that number."""
-        return next((one for one in self.in_flight if one.number == number), None)
-
-    def insert(self, batch: ProducerBatch) -> None:
-        """One more batch in flight, where its sequence belongs."""
-        before = sum(1 for one in self.in_flight if one.sequence < batch.sequence)
-        self.in_flight.insert(before, batch)
-
-    def start_sequences_at_beginning(self, epoch: int, order: Sequence[int]) -> None:
-        """The batches in flight are numbered from 0, in a new epoch, and in this order of their places."""
-        self.in_flight = [self.in_flight[place] for place in order]
-        for sequence, batch in enumerate(self.in_flight):
-            batch.epoch = epoch
-            batch.sequence = sequence
-        self.epoch = epoch
-        self.next_sequence = len(self.in_flight)
-        self.last_acked = self.unresolved = NO_SEQUENCE
-        self.rewrite = False
 
 
 class IdempotentProducer:
@@ -173,8 +125,9 @@ class IdempotentProducer:
         self.epoch += 1
         for sequences in self.partitions:
             if self._rules.rewrite_only_requested(sequences.rewrite):
-                order = self._rules.resequence_in_order([batch.sequence for batch in sequences.in_flight])
-                sequences.start_sequences_at_beginning(self.epoch, order)
+                if self._rules.resequence_in_order(sequences.in_flight):
+                    sequences.in_flight.sort(key=lambda batch: batch.sequence)
+                sequences.start_sequences_at_beginning(self.epoch)
         return True
 
     def _request(self, batch: ProducerBatch) -> ProduceRequest:
@@ -214,8 +167,8 @@ class IdempotentProducer:
 
     @staticmethod
     def _is_gap(sequences: PartitionSequences, batch: ProducerBatch, request: ProduceRequest) -> bool:
-        """Whether what a leader misses will not come: not if the batch has got another sequence meanwhile, and not if
-        those before it are still to come."""
+        """Whether the batches that a leader misses will not come. There is no gap if those before this batch are
+        still to come, or if it has got another sequence meanwhile."""
         if sequences.unresolved != NO_SEQUENCE:
             return batch.sequence == sequences.unresolved
         reset = batch.epoch != request.producer_epoch or batch.sequence != request.sequence
@@ -237,13 +190,10 @@ class IdempotentProducer:
         if not in_flight:
             return False
         oldest = min(in_flight, key=lambda batch: batch.number)
+        is_unresolved = self._rules.only_batch_expired(sequences, oldest) or len(in_flight) > 1
         in_flight.remove(oldest)
-        sequences.next_sequence, sequences.unresolved = self._rules.only_batch_expired(
-            Numbering(sequences.next_sequence, sequences.unresolved),
-            oldest.sequence,
-            self._successor(oldest.sequence),
-            len(in_flight),
-        )
+        if is_unresolved:
+            sequences.unresolved = self._successor(oldest.sequence)
         return True
 
     def resolve_sequences(self, topic: Topic) -> bool:

@@ -1,25 +1,16 @@
 """The safety rules of idempotent producers, one small pure function each, under the specification's names.
 
-A guard answers "may this go ahead", a case "does this case arise". Two cases compute:
-`resequence_in_order` returns an order, `only_batch_expired` a numbering. The mechanism that asks is in
-producer_state.py, partition.py and producer.py. `Rules` gathers them; a leader or a producer is given one when it is
-built.
+A guard answers "may this go ahead", a case "does this case arise". The mechanism that asks is in producer_state.py,
+partition.py and producer.py. `Rules` gathers them; a leader or a producer is given one when it is built.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
-from typing import NamedTuple
 
 from tidemark.common.rule_kinds import case, guard
-
-
-class Numbering(NamedTuple):
-    """The next sequence of a partition, and the one behind a batch that expired in flight, until its fate is known."""
-
-    next_sequence: int
-    unresolved: int
+from tidemark.idempotence.sequences import PartitionSequences, ProducerBatch
 
 
 @case
@@ -115,10 +106,10 @@ def rewrite_only_requested(rewrite: bool) -> bool:
 
 
 @case
-def resequence_in_order(sequences: Sequence[int]) -> Sequence[int]:
-    """KAFKA-8483: the batches in flight get their new sequences in the order of the old ones. Returns their places in
-    that order. Without it they get them in the order of a heap, the third before the second (row 65)."""
-    return sorted(range(len(sequences)), key=sequences.__getitem__)
+def resequence_in_order(in_flight: list[ProducerBatch]) -> bool:
+    """KAFKA-8483: three batches in flight or more get their new sequences in the order of the old ones. Without it they
+    get them in the order of a heap, the third before the second (row 65)."""
+    return len(in_flight) > 2
 
 
 @case
@@ -129,12 +120,10 @@ def restart_sequence_per_partition(partition_epoch: int, epoch: int) -> bool:
 
 
 @case
-def only_batch_expired(known: Numbering, expired: int, behind: int, others: int) -> Numbering:
-    """KAFKA-6053: the sequence of a batch that expired in flight is not given to another. Returns the numbering after
-    it. `expired` is its sequence, `behind` the one behind that, `others` the number of batches still in flight. Without
-    it, if no other is in flight, the next batch gets that sequence; the leader takes it for the first, and it is lost.
-    """
-    return Numbering(known.next_sequence, behind)
+def only_batch_expired(sequences: PartitionSequences, expired: ProducerBatch) -> bool:
+    """KAFKA-6053: the sequence of the only batch in flight, which expired, is not given to another. Without it the next
+    batch gets that sequence; the leader takes it for the first, and it is lost."""
+    return sequences.in_flight == [expired]
 
 
 @guard
@@ -176,9 +165,9 @@ class Rules:
     snapshot_of_several_batches: Callable[[int], bool] = snapshot_of_several_batches
     resequence_only_refused: Callable[[bool], bool] = resequence_only_refused
     rewrite_only_requested: Callable[[bool], bool] = rewrite_only_requested
-    resequence_in_order: Callable[[Sequence[int]], Sequence[int]] = resequence_in_order
+    resequence_in_order: Callable[[list[ProducerBatch]], bool] = resequence_in_order
     restart_sequence_per_partition: Callable[[int, int], bool] = restart_sequence_per_partition
-    only_batch_expired: Callable[[Numbering, int, int, int], Numbering] = only_batch_expired
+    only_batch_expired: Callable[[PartitionSequences, ProducerBatch], bool] = only_batch_expired
     drain_before_wrap: Callable[[int, int], bool] = drain_before_wrap
     count_anew_behind_wrap: Callable[[int, int, int], bool] = count_anew_behind_wrap
     span_within_window: Callable[[int, int], bool] = span_within_window

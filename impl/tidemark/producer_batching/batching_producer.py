@@ -52,7 +52,7 @@ class TransactionSequences(IdempotentProducer):
         """The transactional id has another producer id or epoch; nothing is in flight."""
         self.producer_id, self.epoch = self._transaction.producer_id, self._transaction.epoch
         for sequences in self.partitions:
-            sequences.start_sequences_at_beginning(self.epoch, range(len(sequences.in_flight)))
+            sequences.start_sequences_at_beginning(self.epoch)
 
     def ready(self, topic: Topic) -> bool:
         """Also, the transaction has to be open."""

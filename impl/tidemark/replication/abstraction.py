@@ -24,9 +24,9 @@
 | `alter` | the exchange between a broker and the controller |
 | `consumer` | the exchange of a consumer with the broker that it takes for the leader, and its position |
 
-A *unit* is read and compared at once: one broker's part of a variable, one exchange. Here is the *key* of each, plain
-values that mirror the variable's type (records' fields by name, sets as masks), from which cells are made by
-trace/shapes.py. READS has the reader of each variable, TOUCHES the variables that each action may change.
+A *unit* is read and compared at once: one broker's part of a variable, one exchange. Here is the *key* of each: plain
+values that mirror the variable's type, records' fields by name, sets as masks. trace/shapes.py makes cells of them.
+READS has the reader of each variable, TOUCHES the variables that each action may change.
 """
 
 from __future__ import annotations
@@ -170,8 +170,8 @@ class Table:
 
 
 class Abstraction(Abstract):
-    """The abstraction function over one cluster, unit by unit: every method reads the key of one unit, of whose brokers
-    or consumers it is given the numbers. Raises CapacityExceeded for a state beyond the table's capacities."""
+    """The abstraction function over one cluster, unit by unit. Every method reads the key of one unit, and is given the
+    numbers of its brokers or consumers. Raises CapacityExceeded for a state beyond the table's capacities."""
 
     __slots__ = (
         "_caches",

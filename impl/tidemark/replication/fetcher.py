@@ -73,7 +73,7 @@ class ReplicaFetcher:
             if accepted:
                 log.append_as_follower(batches if accepted == len(batches) else batches[:accepted])
                 self._partition.last_fetched_epoch = batches[accepted - 1].leader_epoch
-        log.set_high_watermark(self._adopted_high_watermark(response))
+        self.follower_adopt_hw(response)
 
     def _accepted(self, request: FetchRequest, response: FetchResponse) -> int:
         """How many of the batches may be appended."""
@@ -94,13 +94,12 @@ class ReplicaFetcher:
         own = log.end_offset_for_epoch(diverging.epoch)
         differs = self._rules.end_of_another_epoch(own, diverging.epoch)
         point = self._rules.truncation_point(own, diverging, log.end_offset, differs)
-        high_watermark = self._adopted_high_watermark(response)
         log.truncate_to(point)
-        log.set_high_watermark(high_watermark)
+        self.follower_adopt_hw(response)
         self._partition.last_fetched_epoch = log.epoch_cache.latest_epoch
 
     def follower_adopt_hw(self, response: FetchResponse) -> bool:
-        """Take a diverging response's high watermark before truncating, if that is allowed; False if a rule refuses."""
+        """Take a response's high watermark, up to the log's end; False if a rule refuses."""
         if not self._rules.nothing_to_truncate(response):
             return False
         self._log.set_high_watermark(response.high_watermark)
@@ -109,10 +108,5 @@ class ReplicaFetcher:
     def follower_out_of_range(self, response: FetchResponse) -> None:
         """The leader's log cannot tell where this one goes on: cut to the leader's end if it is shorter."""
         log = self._log
-        log.truncate_to(self._rules.out_of_range_point(response.log_end_offset, log.end_offset, log.high_watermark))
+        log.truncate_to(self._rules.out_of_range_point(log, response.log_end_offset))
         self._partition.last_fetched_epoch = log.epoch_cache.latest_epoch
-
-    def _adopted_high_watermark(self, response: FetchResponse) -> int:
-        if self._rules.nothing_to_truncate(response):
-            return response.high_watermark
-        return self._log.high_watermark

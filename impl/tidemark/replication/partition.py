@@ -187,6 +187,8 @@ class Partition:
         """Follow the leader of `state`, or wait until there is one."""
         rules, log = self._rules, self.log
         new_epoch = state.leader_epoch != self.leader_epoch
+        if new_epoch:  # a new fetch state: it states an epoch once the logs are to be compared
+            self.last_fetched_epoch = NO_EPOCH
         if not rules.truncate_by_epoch(log.epoch_cache):
             if new_epoch:
                 log.truncate_to(log.high_watermark)
@@ -195,10 +197,6 @@ class Partition:
             self.leader_epoch, state.leader_epoch
         ):
             self.last_fetched_epoch = log.epoch_cache.latest_epoch
-        else:
-            self.last_fetched_epoch = rules.carried_epoch(
-                self.last_fetched_epoch, self.leader_epoch, state.leader_epoch
-            )
         self._take(state, False)
         self.isr = state.isr
         self.pending = None
@@ -301,9 +299,7 @@ class Partition:
 
     def handle_fetch(self, request: FetchRequest, limit: int, now: int) -> FetchResponse:
         """Count the fetch; answer with records and the high watermark that held on arrival."""
-        response = self._read(request, limit)
-        self._count_fetch(request, now, False)
-        return response
+        return self._answer(request, self._read(request, limit), now)
 
     def _read(self, request: FetchRequest, limit: int) -> FetchResponse:
         log, offset = self.log, request.fetch_offset
@@ -317,7 +313,7 @@ class Partition:
         """The second half: count the fetch, and answer. A leader that was deposed meanwhile has nothing to count in."""
         request = uncounted.request
         if self.is_leader and self._rules.count_in_fetch_epoch(request.current_leader_epoch, self.leader_epoch):
-            self._count(self.remote[request.replica_id], request, now)
+            self._count(request, now)
         return uncounted.response
 
     def validate_fetch(self, request: FetchRequest, limit: int, now: int) -> PendingRead:
@@ -325,7 +321,7 @@ class Partition:
         log, offset = self.log, request.fetch_offset
         count = min(limit, log.end_offset - offset)
         read = PendingRead(offset, count, log.high_watermark, log.segment_of(offset + count - 1))
-        self._count_fetch(request, now, False)
+        self._count(request, now)
         return read
 
     def read_fetch(self, read: PendingRead) -> FetchResponse | Refused:
@@ -336,9 +332,7 @@ class Partition:
 
     def answer_diverging(self, request: FetchRequest, end: EpochEndOffset, now: int) -> FetchResponse:
         """The follower's log parts from the leader's: where the leader's last epoch not above the follower's ends."""
-        response = FetchResponse(NONE, self.log.high_watermark, (), end)
-        self._count_fetch(request, now, True)
-        return response
+        return self._answer(request, FetchResponse(NONE, self.log.high_watermark, (), end), now)
 
     def reject_fetch(self, error: str) -> FetchResponse:
         """An error; the log's end tells a follower out of range where to go on."""
@@ -378,15 +372,16 @@ class Partition:
             return ()
         return self.log.read(offset, min(limit, self.log.high_watermark - offset))
 
-    def _count_fetch(self, request: FetchRequest, now: int, diverges: bool) -> None:
-        """Updates the leader's state of the fetching follower (updateFollowerFetchState); the high watermark may
-        advance."""
-        if not self._rules.fetch_does_not_diverge(diverges):
-            return
-        self._count(self.remote[request.replica_id], request, now)
+    def _answer(self, request: FetchRequest, response: FetchResponse, now: int) -> FetchResponse:
+        """Answer with `response`, and count the fetch unless the logs part."""
+        if self._rules.fetch_does_not_diverge(response):
+            self._count(request, now)
+        return response
 
-    def _count(self, replica: Replica, request: FetchRequest, now: int) -> None:
-        offset = request.fetch_offset
+    def _count(self, request: FetchRequest, now: int) -> None:
+        """Update the leader's state of the fetching follower (updateFollowerFetchState); the high watermark may
+        advance."""
+        replica, offset = self.remote[request.replica_id], request.fetch_offset
         if offset >= self.log.end_offset:
             replica.last_caught_up_ms = now
         replica.broker_epoch = request.broker_epoch
@@ -448,7 +443,7 @@ class Partition:
         return self._proposal(broker_epoch)
 
     def handle_alter_partition_reply(self, reply: AlterPartitionResponse) -> None:
-        """Success commits the proposal and tries the high watermark again; an ineligible member takes it back; any
+        """Success commits the proposal and tries the high watermark again. An ineligible member takes it back. Any
         other error leaves it pending until metadata settles it. A reply of another epoch, or to no proposal, changes
         nothing."""
         if not self.is_leader or self.pending is None or reply.leader_epoch != self.leader_epoch:

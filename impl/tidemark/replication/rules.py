@@ -12,6 +12,7 @@ from dataclasses import dataclass, fields
 
 from tidemark.common.rule_kinds import case, guard
 from tidemark.log.epoch_cache import NO_EPOCH, EpochEndOffset, LeaderEpochCache
+from tidemark.log.log import Log
 from tidemark.replication.messages import UNKNOWN_BROKER_EPOCH, BrokerId, FetchResponse
 
 
@@ -24,7 +25,7 @@ def truncate_by_epoch(cache: LeaderEpochCache) -> bool:
 
 @case
 def end_of_another_epoch(own: EpochEndOffset, asked_epoch: int) -> bool:
-    """KIP-279 (KAFKA-6361): a leader that is asked for the end of an epoch says which epoch its answer is for; another
+    """KIP-279 (KAFKA-6361): a leader that is asked for the end of an epoch says which epoch its answer is for. Another
     one than asked is a divergence. Without it leader and follower compare offsets alone: logs diverge (row 3)."""
     return own.epoch != asked_epoch
 
@@ -65,10 +66,10 @@ def reached_epoch_start(follower_end_offset: int, epoch_start_offset: int) -> bo
 
 
 @guard
-def fetch_does_not_diverge(diverges: bool) -> bool:
+def fetch_does_not_diverge(response: FetchResponse) -> bool:
     """KAFKA-13141: a fetch that diverges says nothing of how far the follower is. Without it the follower counts as
     having reached an offset that it is about to truncate (row 10)."""
-    return not diverges
+    return response.diverging is None
 
 
 @guard
@@ -88,9 +89,9 @@ def slice_not_truncated(truncated: bool) -> bool:
 
 @guard
 def no_batch_above_fetch_epoch(batch_epoch: int, fetch_epoch: int) -> bool:
-    """KAFKA-18723: a batch of a later epoch than the fetch's is dropped. Without it and `slice_not_truncated` a slow
-    response of a former leader brings records of an epoch that the follower has not reconciled with: logs diverge
-    (row 12)."""
+    """KAFKA-18723: a batch of a later epoch than the fetch's is dropped. Without it and `slice_not_truncated`, logs
+    diverge: a former leader's slow response brings records of an epoch that the follower never reconciled with (row
+    12)."""
     return batch_epoch <= fetch_epoch
 
 
@@ -158,8 +159,8 @@ def match_fetch_epoch(fetch_epoch: int, leader_epoch: int) -> bool:
 
 @guard
 def match_epoch_at_truncation(fetch_epoch: int, leader_epoch: int) -> bool:
-    """CAND-14; Kafka 4.x lacks it: an answer that was checked truncates only in the leader epoch of its request, for
-    the lock was let go since the check. Without it a follower that has been through another epoch meanwhile truncates
+    """CAND-14; Kafka 4.x lacks it: an answer that was checked truncates only in the leader epoch of its request. The
+    lock was let go since the check. Without it a follower that has been through another epoch meanwhile truncates
     committed records (row 141)."""
     return fetch_epoch == leader_epoch
 
@@ -190,8 +191,8 @@ def keep_proposal_at_known_epoch(partition_epoch: int, known_partition_epoch: in
 
 @guard
 def alter_of_leader_epoch(request_epoch: int, leader_epoch: int) -> bool:
-    """KIP-497. Without it alone a deposed leader's proposal gets another error: a new leader's epoch comes with a new
-    partition epoch, so `alter_of_partition_epoch` refuses it all the same."""
+    """KIP-497. Without it alone a deposed leader's proposal gets another error. A new leader's epoch comes with a new
+    partition epoch, so `alter_of_partition_epoch` refuses the proposal."""
     return request_epoch >= leader_epoch
 
 
@@ -215,8 +216,8 @@ def isr_members_active(active: bool) -> bool:
 
 @guard
 def min_isr_on_append(isr_size: int, effective_min_isr: int) -> bool:
-    """acks=all needs min.insync.replicas. Without it a record is taken that waits for members; no property of the
-    specification sees that, for it is acknowledged only once there are enough."""
+    """acks=all needs min.insync.replicas. Without it a record is taken that waits for members. No property of the
+    specification sees that: the record is acknowledged only once there are enough."""
     return isr_size >= effective_min_isr
 
 
@@ -227,8 +228,7 @@ def read_below_hw(end_offset: int, high_watermark: int) -> bool:
     return end_offset <= high_watermark
 
 
-# What a rule decides where more than yes or no is to be said. No rule by themselves, but injected with them, because a
-# protocol without the rule computes something else here.
+# Computations that are others without a rule. They are no rules by themselves, but are injected with them.
 
 
 def truncation_point(own: EpochEndOffset, diverging: EpochEndOffset, log_end_offset: int, differs: bool) -> int:
@@ -241,19 +241,14 @@ def truncation_point(own: EpochEndOffset, diverging: EpochEndOffset, log_end_off
     return min(own.end_offset, diverging.end_offset, log_end_offset)
 
 
-def out_of_range_point(leader_end_offset: int, log_end_offset: int, high_watermark: int) -> int:
+def out_of_range_point(log: Log, leader_end_offset: int) -> int:
     """Where a follower cuts its log when its offset is out of the leader's range: never below the leader's end."""
-    return min(leader_end_offset, log_end_offset)
-
-
-def carried_epoch(last_fetched_epoch: int, known_epoch: int, new_epoch: int) -> int:
-    """The last fetched epoch of a follower that sees no reason to check for divergence: the one that it has."""
-    return last_fetched_epoch
+    return min(leader_end_offset, log.end_offset)
 
 
 @dataclass(slots=True)
 class Rules:
-    """The rules in force, one callable each, and behind them the three computations that depend on a rule."""
+    """The rules in force, one callable each, and behind them the two computations that depend on a rule."""
 
     truncate_by_epoch: Callable[[LeaderEpochCache], bool] = truncate_by_epoch
     end_of_another_epoch: Callable[[EpochEndOffset, int], bool] = end_of_another_epoch
@@ -262,7 +257,7 @@ class Rules:
     fetch_epoch_not_newer: Callable[[int, int], bool] = fetch_epoch_not_newer
     truncate_on_every_epoch_change: Callable[[int, int], bool] = truncate_on_every_epoch_change
     reached_epoch_start: Callable[[int, int], bool] = reached_epoch_start
-    fetch_does_not_diverge: Callable[[bool], bool] = fetch_does_not_diverge
+    fetch_does_not_diverge: Callable[[FetchResponse], bool] = fetch_does_not_diverge
     nothing_to_truncate: Callable[[FetchResponse], bool] = nothing_to_truncate
     slice_not_truncated: Callable[[bool], bool] = slice_not_truncated
     no_batch_above_fetch_epoch: Callable[[int, int], bool] = no_batch_above_fetch_epoch
@@ -289,10 +284,9 @@ class Rules:
     read_below_hw: Callable[[int, int], bool] = read_below_hw
 
     truncation_point: Callable[[EpochEndOffset, EpochEndOffset, int, bool], int] = truncation_point
-    out_of_range_point: Callable[[int, int, int], int] = out_of_range_point
-    carried_epoch: Callable[[int, int, int], int] = carried_epoch
+    out_of_range_point: Callable[[Log, int], int] = out_of_range_point
 
 
-COMPUTATIONS = ("truncation_point", "out_of_range_point", "carried_epoch")
+COMPUTATIONS = ("truncation_point", "out_of_range_point")
 RULES = tuple(field.name for field in fields(Rules) if field.name not in COMPUTATIONS)
 """The rules' names, in the specification's order."""

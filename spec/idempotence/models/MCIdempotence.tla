@@ -22,8 +22,8 @@ CONSTANTS
     Stale,         \* producers may take any of these brokers for the leader, beside the one that leads
     FirstLeaders   \* who may lead first
 
-ASSUME Families \subseteq {"disconnect", "late", "elect", "lose", "snapshot", "expire", "expire state", "fail", "crash",
-                           "slow commit"}
+ASSUME Families \subseteq {"disconnect", "late", "elect", "lose", "snapshot", "expire", "expire state", "few in sync", "fail",
+                           "crash", "slow commit"}
 
 On(family, S) == IF family \in Families THEN S ELSE {}
 
@@ -75,6 +75,7 @@ Handling ==
     \/ \E b \in Brokers, c \in Producers, p \in Partitions : AppendBatch(b, c, p)
     \/ \E b \in Brokers, c \in Producers, p \in Partitions : AnswerDuplicate(b, c, p)
     \/ \E b \in Brokers, c \in Producers, p \in Partitions : RejectBatch(b, c, p)
+    \/ \E b \in On("few in sync", Brokers), c \in Producers, p \in Partitions : RejectUnderMinIsr(b, c, p)
     \/ \E b \in On("fail", Brokers), c \in Producers, p \in Partitions : FailAppend(b, c, p)
     \/ \E c \in Producers, p \in Partitions : AppendLate(c, p)
     \/ \E c \in Producers, p \in Partitions : DropLate(c, p)

@@ -215,7 +215,7 @@ class GroupCluster(GroupEvents[GroupCoordinator, Consumer, OffsetsPartition]):
                 self.settle(broker, coordinator.handle_sync(request, exchange.token, self.now))
                 self.recorder.did("HandleSync", broker, client, late)
             else:
-                self.settle(broker, coordinator.reject_sync(request, exchange.token, error))
+                self.settle(broker, coordinator.reject_sync(exchange.token, error))
                 self.recorder.did("RejectSync", broker, client, late)
         elif isinstance(request, OffsetCommitRequest):
             self._commit(client, broker, exchange.token, request, late)

@@ -1,9 +1,9 @@
 """A classic group driven by a text (script.py, staging.py): how each action is caused, and the transcript's columns.
 
-Of a consumer the transcript shows its member and generation, its place in a rebalance unless it is stable, and its
-partitions, with the positions that it knows. Of a coordinator it shows the group's state and generation, the members
-with their assignments (* leads, ? waits to join with the id), the offsets, and the number of uncommitted batches. Of
-the log it shows the leader and its epoch, and the committed records.
+The transcript shows a consumer's member and generation, its place in a rebalance unless it is stable, and its
+partitions with the positions that it knows. Of a coordinator it shows the group's state and generation, the members
+with their assignments, the offsets, and the number of uncommitted batches. A member with * leads; one with ? waits to
+join with the id. Of the log it shows the leader and its epoch, and the committed records.
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """A KIP-848 group driven by a text (script.py, staging.py): how each action is caused, and the transcript's columns.
 
-Of a consumer the transcript shows its member and member epoch, its state unless it is stable, and its partitions, with
-the positions that it knows. Of a coordinator it shows the group epoch / the epoch of the target assignment. Of each
-member it shows the epoch, the partitions that it may read and (-) those that it must give up. Then come the targets
-(->), whose partitions have the epoch of a holder, the offsets, and the number of uncommitted batches. Of the log it
-shows the leader, its epoch, and the committed group epoch and offsets.
+The transcript shows a consumer's member and member epoch, its state unless it is stable, and its partitions with the
+positions that it knows. Of a coordinator it shows the group epoch / the epoch of the target assignment. Of each member
+it shows the epoch, the partitions that it may read and (-) those that it must give up. Then come the targets (->),
+whose partitions have the epoch of a holder, the offsets, and the number of uncommitted batches. Of the log it shows the
+leader, its epoch, and the committed group epoch and offsets.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The range assignor, which is the same for classic groups (RangeAssignor) and on the server (KIP-848).
 
-Topic by topic the partitions are cut into as many contiguous ranges as there are subscribers, the first ranges one
+Topic by topic the partitions are cut into as many contiguous ranges as there are subscribers. The first ranges are one
 partition longer where they do not come out even. Topics with equally many partitions and the same subscribers are
 thereby co-partitioned: a member has the same partition numbers of each of them.
 """

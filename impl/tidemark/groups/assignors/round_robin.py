@@ -1,7 +1,7 @@
 """The round-robin assignor (RoundRobinAssignor).
 
 All partitions in order are dealt to all members in order. A member that does not subscribe to the partition's topic is
-passed over and loses its turn, so with unlike subscriptions the loads may be uneven.
+passed over and loses its turn. So with unlike subscriptions the loads may be uneven.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """The server-side uniform assignor of KIP-848 (UniformAssignor and its two builders).
 
 The coordinator knows the group's target assignment, so nothing is claimed and no partition has two owners. Loads are
-made even first, then as little as possible moves. Topics with the most partitions per subscriber go first; in a group
-whose members all subscribe to the same topics this order makes no difference to the loads.
+made even first, then as little as possible moves. Topics with the most partitions per subscriber go first. Where all
+members subscribe to the same topics, this order makes no difference to the loads.
 """
 
 from __future__ import annotations

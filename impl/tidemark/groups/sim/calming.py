@@ -21,7 +21,7 @@ def run_fairly(
     at_rest: Callable[[Cluster], bool],
 ) -> bool:
     """Everybody does what there is to do, and timers run out, until the group is `at_rest` and a commit was
-    acknowledged since; whether it came to that.
+    acknowledged since. Returns whether it came to that.
 
     `start`: some consumer starts. `drive`: one consumer takes every step that it can, and commits if told to.
     """

@@ -148,7 +148,7 @@ class GroupEvents(GroupState[Coordinator, Process, Log]):
             self.settle(broker, coordinator.handle_commit(request, token, self.now))
             self.recorder.did("HandleCommit", broker, client, late)
         else:
-            self.settle(broker, coordinator.reject_commit(request, token, error))
+            self.settle(broker, coordinator.reject_commit(token, error))
             self.recorder.did("RejectCommit", broker, client, late)
 
     # --- coordinators and the log ---------------------------------------------------------------------------------

@@ -84,7 +84,7 @@ class AnyRun(RunBase[Cluster, GroupProfile], Generic[Cluster]):
         return self.cluster.commits.lost(self.cluster.log.offsets)
 
     def _broker_for(self, client: Client, word: int) -> Broker:
-        """Whom a consumer takes for its coordinator; it looks it up when it does not know."""
+        """The broker that a consumer takes for its coordinator; it looks it up when it does not know."""
         consumer = self.cluster.consumers[client]
         leader: Broker = self.cluster.log.leader
         if consumer is None:

@@ -88,7 +88,7 @@ class AnyCoordinator(Protocol):
     def commit_error(self, request: OffsetCommitRequest) -> Errors:
         """The error for an OffsetCommit; Errors.NONE if the coordinator accepts it."""
 
-    def reject_commit(self, request: OffsetCommitRequest, token: Token, error: Errors) -> Outcome:
+    def reject_commit(self, token: Token, error: Errors) -> Outcome:
         """It is refused."""
 
     def handle_commit(self, request: OffsetCommitRequest, token: Token, now_ms: int) -> Outcome:
@@ -143,7 +143,7 @@ Log = TypeVar("Log", bound=OffsetsPartition)
 
 class GroupState(Generic[Coordinator, Process, Log]):
     """The parts of a group of either kind, without the events. `static`: per consumer whether it is a process of the
-    instance; `counts`: topic -> number of its partitions, 0 for one that does not exist yet. `recorder` must be set
+    instance. `counts`: topic -> number of its partitions, 0 for one that does not exist yet. `recorder` must be set
     before the first event, and `coordinators` by the subclass, which knows their kind."""
 
     __slots__ = (

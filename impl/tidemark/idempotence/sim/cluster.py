@@ -1,7 +1,7 @@
 """Every event that can happen to producers under simulation: the producers', the leaders' and the network's.
 
-Which event comes next is somebody else's choice (run.py). A method says whether something happened; what happened is an
-action of the specification, told to the recorder at the handler's end.
+Which event comes next is somebody else's choice (run.py). A method says whether the event happened. At the handler's
+end the recorder is told the action of the specification.
 """
 
 from __future__ import annotations
@@ -12,7 +12,11 @@ from tidemark.idempotence.partition import MIN_IN_SYNC_REPLICAS, Broker, Parked
 from tidemark.idempotence.sim.network import Exchange
 from tidemark.idempotence.sim.state import DELIVERY_TIMEOUT_MS, REQUEST_LIFE_MS, Acknowledged, ProducerState
 
-ANSWERS = {Errors.NONE: "AnswerDuplicate", Errors.NOT_ENOUGH_REPLICAS: "FailAppend"}
+ANSWERS = {
+    Errors.NONE: "AnswerDuplicate",
+    Errors.NOT_ENOUGH_REPLICAS: "RejectUnderMinIsr",
+    Errors.KAFKA_STORAGE_ERROR: "FailAppend",
+}
 """The action of an answer that a leader gives at once; any other error is a RejectBatch."""
 
 
@@ -102,7 +106,9 @@ class ProducerCluster(ProducerState):
 
     # --- the leaders ------------------------------------------------------------------------------------------------
 
-    def handle(self, broker: Broker, client: int, topic: int, too_few_in_sync: bool = False) -> bool:
+    def handle(
+        self, broker: Broker, client: int, topic: int, too_few_in_sync: bool = False, disk_fails: bool = False
+    ) -> bool:
         """A broker handles the next request of a connection, or answers the one that waits there."""
         exchange, partition = self.connections[client][topic].next_at(broker), self.partitions[topic]
         if exchange is None:
@@ -115,8 +121,9 @@ class ProducerCluster(ProducerState):
             return True
         if too_few_in_sync:
             partition.in_sync_replicas = MIN_IN_SYNC_REPLICAS - 1
+        partition.disk_fails = disk_fails
         outcome = partition.append_batch(exchange.request, self.now)
-        partition.in_sync_replicas = MIN_IN_SYNC_REPLICAS
+        partition.in_sync_replicas, partition.disk_fails = MIN_IN_SYNC_REPLICAS, False
         if isinstance(outcome, Parked):
             exchange.parked = outcome
             action = "AnswerDuplicate" if outcome.duplicate else "AppendBatch"
@@ -171,7 +178,7 @@ class ProducerCluster(ProducerState):
 
     def let_expire(self, topic: int, producer_id: ProducerId) -> bool:
         """Time goes on until a leader may forget a producer, but past no time-out of the producer's own batches and
-        requests: then the leader looks now. It does not look while such a time-out is over and was not seen."""
+        requests. Then the leader looks. It does not look while such a time-out is over and was not seen."""
         expires_at = self.partitions[topic].producers.expires_at(producer_id)
         if expires_at is None:
             return False

@@ -57,7 +57,7 @@ DOUBTS = ProducerProfile(
     heals=96,
     stale=0,
 )
-"""Answers are lost, or say that the leader was deposed: what becomes of a batch is not known, and later ones go on."""
+"""Answers are lost, or say that the leader was deposed: the fate of a batch is not known, and later ones go on."""
 
 PROFILES = {
     profile.name: profile

@@ -80,13 +80,13 @@ class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
         return client, topic
 
     def _broker_for(self, topic: int, word: int) -> int:
-        """Whom a producer takes for the leader."""
+        """The broker that a producer takes for the leader."""
         stale = word & 255 < self.profile.stale
         return (self.cluster.partitions[topic].leader + stale) % self._brokers
 
     def _has_room(self, client: int, topic: int) -> bool:
-        """Whether the trace has room for one more batch, and no request is older than sequences are unique: the
-        specification assumes that of the network (EnvironmentRequestsAreRecent)."""
+        """Whether the trace has room for one more batch, and no request is older than sequences are unique.
+        EnvironmentRequestsAreRecent assumes the latter of the network."""
         table, cluster = self.table, self.cluster
         producer, connection = cluster.producers[client], cluster.connections[client][topic]
         created = producer.partitions[topic].created
@@ -133,9 +133,11 @@ class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
         return any(handle(broker, client, topic) for broker in self._orders[word % self._brokers])
 
     def fail(self, word: int) -> bool:
-        """A broker has too few replicas in sync."""
+        """A leader has too few replicas in sync, or a disk that fails."""
         client, topic = self._pair(word)
-        return self.cluster.handle(self.cluster.partitions[topic].leader, client, topic, too_few_in_sync=True)
+        disk = bool(word >> 12 & 1)
+        leader = self.cluster.partitions[topic].leader
+        return self.cluster.handle(leader, client, topic, too_few_in_sync=not disk, disk_fails=disk)
 
     def receive(self, word: int) -> bool:
         """A reply arrives."""

@@ -2,11 +2,11 @@
 
     begin p1=b1 p2=b2       who leads which partition (b1 all)
 
-A batch is `1.3/2`: of producer id 1, number 3 among those that its process made for the partition, sequence 2 (`/e1.2`:
-in epoch 1, after the first). The transcript shows of a producer its id and epoch, and per partition the batches in
-flight and the next sequence. A batch with ! waits to be sent again; one with ? may be in the log for all the producer
-knows. Of a partition it shows the leader, the log with a bar at the high watermark, and the leader's producer state:
-sequence@offset.
+A batch is `1.3/2`: of producer id 1, number 3 among those that its process made for the partition, sequence 2. `/e1.2`
+is sequence 2 in epoch 1, after the first epoch. The transcript shows of a producer its id and epoch, and per partition
+the batches in flight and the next sequence. A batch with ! waits to be sent again; one with ? may be in the log for all
+the producer knows. Of a partition it shows the leader, the log with a bar at the high watermark, and the leader's
+producer state: sequence@offset.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ from typing import Any
 from tidemark.idempotence.abstraction import Abstraction
 from tidemark.idempotence.messages import NO_SEQUENCE
 from tidemark.idempotence.partition import Partition
-from tidemark.idempotence.producer import IdempotentProducer, PartitionSequences
+from tidemark.idempotence.producer import IdempotentProducer
 from tidemark.idempotence.rules import Rules
+from tidemark.idempotence.sequences import PartitionSequences
 from tidemark.idempotence.sim.cluster import ProducerCluster
 from tidemark.idempotence.sim.run import ProducerSimulator
 from tidemark.simulator.script import Cells, Performance, Stage
@@ -66,7 +67,8 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "AppendBatch": _handle,
     "AnswerDuplicate": _handle,
     "RejectBatch": _handle,
-    "FailAppend": lambda i, b, c, p: i.handle(b, c, p, too_few_in_sync=True),
+    "RejectUnderMinIsr": lambda i, b, c, p: i.handle(b, c, p, too_few_in_sync=True),
+    "FailAppend": lambda i, b, c, p: i.handle(b, c, p, disk_fails=True),
     "AppendLate": lambda i, c, p: i.handle_late(c, p, True),
     "DropLate": lambda i, c, p: i.handle_late(c, p, False),
     "CompleteProduce": _handle,

@@ -55,8 +55,8 @@ class ProducerState:
         return IdempotentProducer(len(self.partitions), self.rules, self.config)
 
     def lost(self) -> int:
-        """How many of the batches that were acknowledged are not at their offsets, and how many of all are there twice:
-        what a reader of the logs finds."""
+        """How many wrong batches a reader of the logs finds: acknowledged ones that are not at their offsets, and any
+        that are there twice."""
         wrong = sum(not self._is_at(one) for one in self.acked)
         seen = [
             (topic, batch.request.producer_id, batch.request.payload)

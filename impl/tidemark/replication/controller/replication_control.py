@@ -1,7 +1,7 @@
 """The controller's decisions on brokers and the partition (ReplicationControlManager, ClusterControlManager,
 PartitionChangeBuilder).
 
-A handler reads the state and returns records with a response; nothing but `replay` of records changes the state, so a
+A handler reads the state and returns records with a response. Only `replay` of records changes the state, so a
 controller that takes over rebuilds it from the log. Sessions are the exception, as in Kafka (BrokerHeartbeatManager):
 only the running controller knows the time of a broker's last heartbeat.
 """

@@ -26,8 +26,8 @@ class Cluster(Replication):
     # --- metadata -------------------------------------------------------------------------------------------------
 
     def apply_metadata(self, broker_id: BrokerId, end: int | None = None) -> bool:
-        """A broker applies the metadata log up to offset `end` (None: all of it) as one delta; after it no longer
-        leads, it answers the produces that wait. A new incarnation starts with its own registration."""
+        """A broker applies the metadata log up to offset `end` as one delta; None: all of it. When it no longer leads,
+        it answers the produces that wait. A new incarnation starts with its own registration."""
         host = self.hosts[broker_id]
         broker = host.up
         if broker is None or self.network.cut[self.count][broker_id]:

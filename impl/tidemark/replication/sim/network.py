@@ -22,7 +22,7 @@ from tidemark.replication.partition import UncountedFetch
 
 class FetchConnection:
     """The fetches of `follower` at `source`: idle, asked (`request`), read and not counted (`uncounted`), being read
-    (`read`), or answered (`response`); the request stays all the time. A diverging answer may have been `checked`: the
+    (`read`), or answered (`response`). The request stays all the time. A diverging answer may have been `checked`: the
     follower has taken it off the network, and has not truncated yet."""
 
     __slots__ = ("checked", "follower", "number", "read", "request", "response", "source", "uncounted")

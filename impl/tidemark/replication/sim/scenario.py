@@ -186,8 +186,7 @@ class Scenario(Script):
     def _name(self, payload: int) -> str:
         return self._names[payload - self._first_payload]
 
-    # --- the transcript's columns
-    # ---------------------------------------------------------------------------------------
+    # --- the transcript's columns -------------------------------------------------------------------------------------
 
     def holds(self, said: str) -> bool:
         """Whether an expectation holds."""

@@ -133,8 +133,7 @@ class ClusterState:
         host = self.hosts[broker_id]
         return Broker(broker_id, host.storage, self.replicas, self.config, self.rules)
 
-    # --- possible events
-    # ------------------------------------------------------------------------------------------------
+    # --- possible events ----------------------------------------------------------------------------------------------
 
     def up(self, broker_id: BrokerId) -> Broker | None:
         """The broker if it is registered and not paused."""
