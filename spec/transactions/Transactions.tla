@@ -1371,7 +1371,7 @@ Appended(p, record) ==
 WithoutGuards(slots, p, pid) ==
     [c \in Clients |-> [q \in Partitions |-> IF q = p THEN Unguarded(slots[c][q], pid) ELSE slots[c][q]]]
 
-\* StartVerification   who: partition leader   code: transactions/partition.py
+\* StartVerification   who: partition leader   code: transactions/partition_leader.py (handle_produce)
 \* The batch's producer has no transaction here that the leader knows of: it asks the coordinator.
 StartVerification(c, p, late) ==
     LET r == BatchOf(c, p, late) IN
@@ -1386,7 +1386,7 @@ StartVerification(c, p, late) ==
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* AppendBatch   who: partition leader   code: transactions/partition.py
+\* AppendBatch   who: partition leader   code: transactions/partition_leader.py (handle_produce)
 AppendBatch(c, p, late) ==
     LET r      == BatchOf(c, p, late)
         record == [type |-> "data", pid |-> r.pid, epoch |-> r.epoch, sequence |-> r.sequence, transaction |-> r.transaction]
@@ -1409,7 +1409,7 @@ OldOffset(p, r) ==
     MaxOf({i \in 1..Len(log[p]) : IF log[p][i].type # "data" THEN FALSE
                                   ELSE log[p][i].pid = r.pid /\ log[p][i].epoch = r.epoch /\ log[p][i].sequence = r.sequence}) - 1
 
-\* AnswerDuplicate   who: partition leader   code: transactions/partition.py (duplicate_of)
+\* AnswerDuplicate   who: partition leader   code: transactions/partition_leader.py (handle_produce)
 AnswerDuplicate(c, p, late) ==
     LET r      == BatchOf(c, p, late)
         offset == OldOffset(p, r) IN
@@ -1423,7 +1423,7 @@ AnswerDuplicate(c, p, late) ==
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* RejectBatch   who: partition leader   code: transactions/partition.py (append_error)
+\* RejectBatch   who: partition leader   code: transactions/partition_leader.py (handle_produce)
 RejectBatch(c, p, late) ==
     LET r == BatchOf(c, p, late) IN
     \* enabled when
@@ -1436,7 +1436,7 @@ RejectBatch(c, p, late) ==
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* RefuseOffsets   who: group coordinator   code: transactions/sim/cluster.py
+\* RefuseOffsets   who: group coordinator   code: transactions/partition_leader.py
 \* The group has no such member, or another generation. It is asked behind the transaction coordinator, which has the partition in
 \* the transaction then, and again when a late request comes.
 RefuseOffsets(c, p, late, error) ==
@@ -1452,7 +1452,7 @@ RefuseOffsets(c, p, late, error) ==
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* AppendMarker   who: partition leader   code: transactions/partition.py
+\* AppendMarker   who: partition leader   code: transactions/partition_leader.py (handle_marker)
 AppendMarker(b, p, late) ==
     LET m      == MarkerOf(b, p, late)
         e      == entry[p][m.pid]
@@ -1480,7 +1480,7 @@ AppendMarker(b, p, late) ==
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
-\* RejectMarker   who: partition leader   code: transactions/partition.py (marker_error)
+\* RejectMarker   who: partition leader   code: transactions/partition_leader.py (handle_marker)
 RejectMarker(b, p, late) ==
     LET m == MarkerOf(b, p, late) IN
     \* enabled when
@@ -1503,7 +1503,7 @@ MarkerReplicated(slot, offset) ==
     IF slot.type # "waiting" THEN slot
     ELSE IF slot.offset < offset THEN [type |-> "reply", coordinatorEpoch |-> slot.coordinatorEpoch, error |-> "NONE"] ELSE slot
 
-\* AdvanceHighWatermark   who: partition leader   code: transactions/partition.py
+\* AdvanceHighWatermark   who: partition leader   code: transactions/partition_leader.py
 AdvanceHighWatermark(p, offset) ==
     \* enabled when
     /\ offset > highWatermark[p] /\ offset <= Len(log[p])
@@ -1536,7 +1536,7 @@ ExpireProducer(p, pid) ==
 \* The error of a broker that does not lead the partition any more.
 LeadsNoMore(p) == IF IsOffsets(p) THEN "NOT_COORDINATOR" ELSE "NOT_LEADER_OR_FOLLOWER"
 
-\* ElectPartitionLeader   who: controller   code: transactions/partition.py (elect_partition_leader)
+\* ElectPartitionLeader   who: controller   code: transactions/sim/cluster.py
 \* Another broker leads the partition, with `keep` of its records; what it knows of producers it has from them. Verifications
 \* are forgotten; who waits is told that the old leader leads no more.
 ElectPartitionLeader(p, keep) ==
@@ -1643,7 +1643,7 @@ SendFetch(r, p) ==
     /\ UNCHANGED <<offsets, position, returned>>
     /\ UNCHANGED told
 
-\* DelayFetch   who: partition leader   code: transactions/partition.py (last_readable)
+\* DelayFetch   who: partition leader   code: transactions/partition_leader.py (receive_fetch)
 \* There is nothing to be read: the fetch waits (DelayedFetch).
 DelayFetch(r, p) ==
     \* enabled when
@@ -1657,7 +1657,7 @@ DelayFetch(r, p) ==
     /\ UNCHANGED <<offsets, position, returned>>
     /\ UNCHANGED told
 
-\* StartRead   who: partition leader   code: transactions/partition.py
+\* StartRead   who: partition leader   code: transactions/partition_leader.py (receive_fetch)
 \* There is something to be read, or a fetch has waited long enough.
 StartRead(r, p) ==
     \* enabled when

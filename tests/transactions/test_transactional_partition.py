@@ -10,7 +10,6 @@ from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest
 from tidemark.transactions.fetcher import Fetcher
 from tidemark.transactions.messages import (
     AbortedTransaction,
-    EndTransactionMarker,
     FetchRequest,
     IsolationLevel,
     WriteTxnMarkersRequest,
@@ -110,10 +109,11 @@ class TestOffsets:
         one.append_marker(marker(1))
         one.append_batch(offsets(1, 8))
         one.append_marker(marker(2))
-        one.elect_partition_leader(3)
-        assert (one.offsets, one.staged) == (7, {1: 8})
-        one.elect_partition_leader(1)
-        assert (one.offsets, one.staged) == (0, {1: 7})
+        for keep, known in ((4, (8, {})), (3, (7, {1: 8})), (1, (0, {1: 7}))):
+            other = group_partition()
+            other.append_as_follower(one.log)
+            other.truncate_to(keep)
+            assert (other.offsets, other.staged) == known
 
 
 class TestVerification:
@@ -246,22 +246,21 @@ class TestReading:
             response = one.read(one.start_read(FetchRequest(first, IsolationLevel.READ_COMMITTED), False), end)
             assert response.aborted_transactions == tuple(AbortedTransaction(1, offset) for offset in listed)
 
-    @pytest.mark.parametrize("keep", [2, 3])
+    @pytest.mark.parametrize("keep", [2, 3, 4])
     def test_a_new_leader_learns_it_all_from_its_log(self, keep: int) -> None:
         entries = (batch(0), marker(1, committed=False), batch(1), marker(2))
         one = TransactionalPartition(Rules())
-        for entry in entries:
-            one.append_batch(entry) if isinstance(entry, ProduceRequest) else one.append_marker(entry)
-        one.advance_high_watermark(2)
+        one.append_as_follower(partition(*entries).log)
         one.start_verification(batch(2))
-        one.elect_partition_leader(keep)
+        one.truncate_to(keep)
+        one.advance_high_watermark(2)
         again = partition(*entries[:keep])
-        assert one.log == [batch(0), EndTransactionMarker(1, 1, False, 1), batch(1)][:keep]
+        assert one.log == again.log
         assert one.producers.entries == again.producers.entries
         assert one.transactions.first_offsets == again.transactions.first_offsets
         assert one.transactions.aborted == again.transactions.aborted
         assert one.transactions.coordinator_epochs == again.transactions.coordinator_epochs
-        assert one.transactions.guards == {}
+        assert one.transactions.guards.keys() == ({1} if keep == 4 else set())
         assert one.last_stable_offset() == 2
 
 
@@ -275,8 +274,9 @@ class TestExpiry:
         assert not one.may_expire(1)
         assert one.epoch_of(1) == -1
         assert one.transactions.coordinator_epoch(1) == -1
-        one.elect_partition_leader(2)
-        assert one.epoch_of(1) == 1
+        other = TransactionalPartition(Rules())
+        other.append_as_follower(one.log)
+        assert other.epoch_of(1) == 1
 
 
 class TestLost:

@@ -26,7 +26,7 @@ from tidemark.common.errors import BrokenInvariant
 from tidemark.compositions.replicated_log import ReplicatedLog
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.replication.sim.cluster import Cluster
-from tidemark.transactions.messages import LogEntry, TransactionLogValue, WriteTxnMarkersRequest
+from tidemark.transactions.messages import LogEntry, Partition, TransactionLogValue, WriteTxnMarkersRequest
 from tidemark.transactions.partition import TransactionalPartition
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.cluster import TransactionCluster
@@ -79,12 +79,15 @@ class ReplicatedTransactions(TransactionCluster):
     def __init__(
         self, state: Cluster, data: Sequence[Cluster], clients: int, first: Broker, last_epoch: int, rules: Rules
     ) -> None:
+        self.data: list[ReplicatedLog[LogEntry]] = [ReplicatedLog(one, _leader(one)) for one in data]
         super().__init__(clients, state.count, len(data), first, last_epoch, rules)
         self.log = self.found = ReplicatedStateLog(state.count, first)
         self.state: ReplicatedLog[TransactionLogValue] = ReplicatedLog(state, first)
-        self.data: list[ReplicatedLog[LogEntry]] = [ReplicatedLog(one, _leader(one)) for one in data]
-        self.partitions = [ReplicatedPartition(rules, one) for one in self.data]
         self.refused: Broker | None = None
+
+    def new_partition(self, partition: Partition) -> TransactionalPartition:
+        """A data partition at a broker, whose replica has the log."""
+        return ReplicatedPartition(self.rules, self.data[partition])
 
     # --- coordinators -----------------------------------------------------------------------------------------------
 
@@ -242,9 +245,10 @@ class ReplicatedTransactions(TransactionCluster):
         for broker in log.replicated.replicas:
             if log.leads_anew(broker):
                 log.become_leader(broker)
-                known.log[:] = log.found()
-                known.high_watermark = min(known.high_watermark, len(known.log))
-                self.elect_partition_leader(partition, len(known.log))
+                successor = self.new_partition(partition)
+                successor.append_as_follower(log.found())
+                successor.advance_high_watermark(min(known.high_watermark, len(successor.log)))
+                self._lead(partition, successor)
 
     # --- reading back -----------------------------------------------------------------------------------------------
 

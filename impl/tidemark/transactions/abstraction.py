@@ -9,7 +9,8 @@
 | `issued`, `begun` | how many producer ids were given out, and transactions begun |
 | `client` | the TransactionalProducer |
 | `rpc`, `lateRpc` | a request to a coordinator, that it is parked, or the reply |
-| `produce`, `lateProduce` | a batch by its stage; `guard`: the guard that it has is the one that the partition knows |
+| `produce`, `lateProduce` | a batch on its way, at the leader (PendingProduce), or the reply; `guard`: the guard that
+it has is the one that the partition knows |
 | `marker`, `lateMarker` | a marker on the way, its offset while it waits for the high watermark, or the reply |
 | `log`, `highWatermark`, `lastStableOffset` | the partition's |
 | `entry` | epoch and sequence of a producer's last batch (ProducerStateManager), its last marker's coordinator epoch,
@@ -39,6 +40,7 @@ from tidemark.transactions.messages import (
     TransactionLogValue,
 )
 from tidemark.transactions.partition import TransactionalPartition
+from tidemark.transactions.partition_leader import ProduceStage
 from tidemark.transactions.readings import Batch, Marker, Rpc, State
 
 Key = Any
@@ -163,17 +165,18 @@ class Abstraction(Abstract):
     def _batch(self, exchange: Batch | None, partition: int) -> Key:
         if exchange is None:
             return IDLE
-        stage = exchange.stage
         producer_id, epoch, sequence, transaction = exchange.request
-        if stage == "request":
-            return stage, epoch, producer_id, sequence, transaction
-        if stage == "waiting":
-            return stage, epoch, exchange.offset, producer_id, sequence, transaction
-        if stage == "reply":
-            return stage, epoch, exchange.error, producer_id, sequence, transaction
-        guarded = exchange.guard is self._partitions[partition].transactions.guard(producer_id)
-        if stage == "adding":
-            return stage, exchange.broker, epoch, guarded, producer_id, sequence, transaction
+        response, pending = exchange.response, exchange.pending
+        if response is not None:
+            return "reply", epoch, response.error, producer_id, sequence, transaction
+        if pending is None:
+            return "request", epoch, producer_id, sequence, transaction
+        stage = pending.stage
+        if stage is ProduceStage.WAITING:
+            return stage, epoch, pending.offset, producer_id, sequence, transaction
+        guarded = pending.guard is self._partitions[partition].transactions.guard(producer_id)
+        if stage is ProduceStage.VERIFYING and exchange.broker is not None:
+            return "adding", exchange.broker, epoch, guarded, producer_id, sequence, transaction
         return stage, epoch, guarded, producer_id, sequence, transaction
 
     def marker(self, broker: int, partition: int) -> Key:

@@ -1,8 +1,8 @@
-"""A partition with its leader, as far as transactions need it (UnifiedLog, ProducerAppendInfo): batches, markers, and
-the end of readable records.
+"""A partition at a broker, as far as transactions need it (UnifiedLog, ProducerAppendInfo): batches, markers, and the
+end of readable records. Its leader's handlers are in partition_leader.py.
 
-How the log is replicated is replication's affair: here a new leader has all that is committed, and as much more as is
-said. A batch is checked in Kafka's order: whether it is a duplicate, its epoch, whether the transaction is open or
+How the log is replicated is replication's affair: here a follower is given entries, and may be told to truncate. A
+batch is checked in Kafka's order: whether it is a duplicate, its epoch, whether the transaction is open or
 verified, its sequence (since KAFKA-19690; before, the epoch came third).
 
 A partition of __consumer_offsets is led by a group's coordinator. Its batches in a transaction have no sequence
@@ -12,6 +12,7 @@ A partition of __consumer_offsets is led by a group's coordinator. Its batches i
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -49,9 +50,9 @@ class LogRead(NamedTuple):
 
 
 class TransactionalPartition:
-    """One partition. `log`: the batches and markers that its leader has, one offset each; `producers`: the last batches
-    of each producer, `window` at most; `transactions`: the open ones. `sequences`: the rules of idempotence, if not all
-    of them are in force.
+    """One partition at a broker. `log`: the batches and markers that it has, one offset each; `producers`: the last
+    batches of each producer, `window` at most; `transactions`: the open ones. `sequences`: the rules of idempotence, if
+    not all of them are in force.
 
     `is_offsets`: it is one of __consumer_offsets; `offsets`: the payload of the offsets that count there;
     `staged`: that of each producer's last, which await their marker."""
@@ -251,19 +252,33 @@ class TransactionalPartition:
         self.transactions.replicated(offset)
         return True
 
-    def elect_partition_leader(self, keep: int) -> None:
-        """Another broker leads. It has the first `keep` entries, and learns of producers and transactions from them."""
-        del self.log[keep:]
+    # --- as a follower ----------------------------------------------------------------------------------------------
+
+    def append_as_follower(self, entries: Iterable[LogEntry]) -> None:
+        """Append what the leader has appended."""
+        for one in entries:
+            self.log.append(one)
+            self._replay(one, len(self.log) - 1)
+
+    def truncate_to(self, offset: int) -> None:
+        """Keep what is below an offset: the next leader has nothing behind it. What follows from the log is made of it
+        anew; verifications do not."""
+        if offset == len(self.log):
+            return
+        del self.log[offset:]
         self.producers.entries.clear()
         self.transactions.reset()
         self.staged.clear()
         self.offsets = NO_OFFSETS
-        for offset, one in enumerate(self.log):
-            if isinstance(one, EndTransactionMarker):
-                self._end(one, offset)
-            else:
-                self._remember(one, offset)
+        for place, one in enumerate(self.log):
+            self._replay(one, place)
         self.transactions.replicated(self.high_watermark)
+
+    def _replay(self, one: LogEntry, offset: int) -> None:
+        if isinstance(one, EndTransactionMarker):
+            self._end(one, offset)
+        else:
+            self._remember(one, offset)
 
 
 def offsets_batch(request: TxnOffsetCommitRequest) -> ProduceRequest:

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from tidemark.common.errors import Errors
-from tidemark.idempotence.messages import ProduceRequest
+from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.transactions.coordinator import TransactionCoordinator
 from tidemark.transactions.fetcher import Fetcher
 from tidemark.transactions.messages import (
@@ -18,8 +17,8 @@ from tidemark.transactions.messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from tidemark.transactions.ongoing_transactions import VerificationGuard
 from tidemark.transactions.partition import LogRead, TransactionalPartition
+from tidemark.transactions.partition_leader import PendingProduce
 from tidemark.transactions.transactional_producer import TransactionalProducer
 
 
@@ -44,31 +43,23 @@ class Rpc(Protocol):
 
 
 class Batch(Protocol):
-    """A batch; `stage` is how far it is."""
-
-    @property
-    def stage(self) -> str:
-        """The tag of its slot."""
+    """A batch on its way; `pending` once it waits at its leader, `response` once it is answered."""
 
     @property
     def request(self) -> ProduceRequest:
         """The batch."""
 
     @property
-    def guard(self) -> VerificationGuard | None:
-        """The guard of its verification."""
+    def pending(self) -> PendingProduce | None:
+        """The batch at its leader."""
 
     @property
-    def broker(self) -> int:
-        """The coordinator that adds its partition."""
+    def broker(self) -> int | None:
+        """The coordinator that adds its partition, or has added it."""
 
     @property
-    def offset(self) -> int:
-        """Where it is in the log."""
-
-    @property
-    def error(self) -> Errors:
-        """The error that the request is answered with."""
+    def response(self) -> ProduceResponse | None:
+        """The reply."""
 
 
 class Marker(Protocol):

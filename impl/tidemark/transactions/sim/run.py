@@ -10,10 +10,11 @@ from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 from tidemark.transactions.abstraction import NOWHERE, READS, TOUCHES, Abstraction, Table
 from tidemark.transactions.messages import EndTxnRequest
+from tidemark.transactions.partition_leader import ProduceStage
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.cluster import GROUP_ERRORS, TransactionCluster
 from tidemark.transactions.sim.healing import COMMITTED, heal
-from tidemark.transactions.sim.network import Broker, ProduceStage
+from tidemark.transactions.sim.network import Broker
 from tidemark.transactions.sim.profiles import MIXES, PROFILES, TransactionProfile
 from tidemark.transactions.sim.reader import amiss
 from tidemark.transactions.states import TransactionState as State
@@ -302,7 +303,7 @@ class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
         """A late marker arrives while a verified batch waits to be written."""
         cluster, broker, topic = self.cluster, self._broker(word), self._topic(word >> 8)
         batches = [slots[topic] for slots in cluster.produce]
-        if not any(batch is not None and batch.stage is ProduceStage.VERIFIED for batch in batches):
+        if not any(batch is not None and batch.is_at(ProduceStage.VERIFIED) for batch in batches):
             return False
         return self._may_mark(topic) and cluster.handle_marker(broker, topic, True)
 

@@ -37,9 +37,10 @@ from tidemark.transactions.messages import (
     WriteTxnMarkersRequest,
 )
 from tidemark.transactions.partition import TransactionalPartition
+from tidemark.transactions.partition_leader import ProduceStage
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.cluster import GROUP_ERRORS, TransactionCluster
-from tidemark.transactions.sim.network import Broker, ProduceStage, TransactionStateLog
+from tidemark.transactions.sim.network import Broker, ProduceExchange, TransactionStateLog
 from tidemark.transactions.sim.run import TransactionSimulator
 from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer
 
@@ -193,13 +194,21 @@ def _process(cluster: TransactionCluster, client: int, table: Table) -> str:
     if rpc is not None and rpc.response is not None and rpc.response.error is not Errors.NONE:
         said.append(rpc.response.error.name)
     for partition, batch in zip(table.partitions, cluster.produce[client], strict=True):
-        if batch is not None and batch.stage is ProduceStage.REPLY and batch.error is not Errors.NONE:
-            said.append(f"{partition} {batch.error.name}")
+        if batch is not None and batch.response is not None and batch.response.error is not Errors.NONE:
+            said.append(f"{partition} {batch.response.error.name}")
     late = cluster.late_rpc[client]
     said += [] if late is None else [f"late {_request(late.request)}"]
     for partition, batch in zip(table.partitions, cluster.late_produce[client], strict=True):
-        said += [] if batch is None else [f"late {partition} {_named(batch.request)} {batch.stage}"]
+        said += [] if batch is None else [f"late {partition} {_named(batch.request)} {_progress(batch)}"]
     return " ".join(said)
+
+
+def _progress(batch: ProduceExchange) -> str:
+    """How far a batch is that nobody waits for."""
+    if batch.pending is None:
+        return "request"
+    adds = batch.broker is not None and batch.is_at(ProduceStage.VERIFYING)
+    return "adding" if adds else batch.pending.stage.value
 
 
 def _request(request: CoordinatorRequest) -> str:

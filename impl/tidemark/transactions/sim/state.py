@@ -10,6 +10,7 @@ from tidemark.transactions.coordinator import TransactionCoordinator
 from tidemark.transactions.fetcher import Fetcher
 from tidemark.transactions.messages import IsolationLevel, Partition
 from tidemark.transactions.partition import TransactionalPartition
+from tidemark.transactions.partition_leader import PartitionLeader
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.network import (
     Broker,
@@ -32,6 +33,7 @@ class Acknowledged(NamedTuple):
 class TransactionState:
     """The parts, without the events: see `TransactionCluster`. `recorder` must be set before the first event.
 
+    `leaders`: who leads each partition, and `partitions`: what that broker has of it;
     `offsets`: the partition of __consumer_offsets, if there is one; `told`: transaction -> whether its application was
     told that it committed; `acked`: the batches that processes were told to be written; `returned`: the batches that
     applications got from consumers, with their offsets, by isolation level and partition.
@@ -53,7 +55,8 @@ class TransactionState:
         self.issued = 1
         self.begun = 0
         self.offsets = offsets
-        self.partitions = [TransactionalPartition(rules, None, one == offsets) for one in range(partitions)]
+        self.leaders = [PartitionLeader(one, self.new_partition(one)) for one in range(partitions)]
+        self.partitions = [one.partition for one in self.leaders]
         self.clients = [self.new_process() for _ in range(clients)]
         self.log = TransactionStateLog(brokers, first)
         self.coordinators = [TransactionCoordinator(rules, last_epoch) for _ in range(brokers)]
@@ -70,6 +73,10 @@ class TransactionState:
         self.returned: list[list[list[tuple[int, ProduceRequest]]]] = [[[] for _ in range(partitions)] for _ in levels]
         self.told: dict[int, bool] = {}
         self.acked: list[Acknowledged] = []
+
+    def new_partition(self, partition: Partition) -> TransactionalPartition:
+        """A partition at a broker that has nothing of it yet."""
+        return TransactionalPartition(self.rules, None, partition == self.offsets)
 
     def new_process(self) -> TransactionalProducer:
         """A process that has just started."""
