@@ -1158,7 +1158,7 @@ ProduceFailures(b, error) ==
 LateFailures(b) ==
     [c \in Clients |-> [p \in Partitions |-> IF IsAdding(lateProduce[c][p], b) THEN Idle ELSE lateProduce[c][p]]]
 
-\* ClockGoesBack   who: the broker's clock   code: transactions/coordinator.py
+\* ClockGoesBack   who: the broker's clock   code: transactions/sim/cluster.py
 \* The time of the transition that is pending is before the last one's: another broker wrote that, or the clock was set.
 ClockGoesBack(b) ==
     \* enabled when
@@ -1325,7 +1325,7 @@ CompleteTransaction(b) ==
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* FindCompletion   who: coordinator   code: transactions/coordinator.py
+\* FindCompletion   who: coordinator   code: transactions/coordinator.py (completion)
 \* Replies of two partitions are read by two threads, and both find that no marker is missing.
 FindCompletion(b) ==
     \* enabled when
@@ -1343,7 +1343,7 @@ SecondRecord(b) ==
     [state |-> aside[b].second, pid |-> metadata[b].pid, previousPid |-> metadata[b].pid, nextPid |-> 0,
      epoch |-> metadata[b].epoch, lastEpoch |-> metadata[b].lastEpoch, partitions |-> {}]
 
-\* CompleteAgain   who: coordinator   code: transactions/coordinator.py
+\* CompleteAgain   who: coordinator   code: transactions/coordinator.py (complete_transaction)
 \* The second thread goes on when the first has written the completion: it finds no entry, and leaves it at that.
 CompleteAgain(b) ==
     LET writes == CompleteOnce(b) IN

@@ -5,7 +5,7 @@
 | `leaderAndEpoch` | the leader of __transaction_state's partition, and its epoch |
 | `stored`, `unreplicated` | its last committed record, each broker's records behind that |
 | `epoch`, `metadata`, `pending`, `sending` | the coordinator's `epoch`, `value`, `pending`, `sending` |
-| `aside` | its `failed_fence`, `second`, `earlier` |
+| `aside` | its `failed_fence`; its second thread's completion, and whether its clock went back (the simulator's) |
 | `issued`, `begun` | how many producer ids were given out, and transactions begun |
 | `client` | the TransactionalProducer |
 | `rpc`, `lateRpc` | a request to a coordinator, that it is parked, or the reply |
@@ -116,10 +116,10 @@ class Abstraction(Abstract):
         return self._coordinators[broker].sending
 
     def aside(self, broker: int) -> Key:
-        """The coordinator's state in memory that does not come from the log."""
-        coordinator = self._coordinators[broker]
-        second = coordinator.second
-        return coordinator.earlier, coordinator.failed_fence, "none" if second is None else second
+        """A failed fence, the completion of a second thread, a clock that went back."""
+        state, second = self._state, self._state.second[broker]
+        fence = self._coordinators[broker].failed_fence
+        return state.clock_back[broker], fence, "none" if second is None else second.state
 
     def issued(self) -> Key:
         """How many producer ids were given out."""

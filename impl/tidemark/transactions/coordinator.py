@@ -17,10 +17,10 @@ its appends never commit.
 from __future__ import annotations
 
 from enum import Enum
+from typing import NamedTuple
 
 from tidemark.common.errors import BrokenInvariant, Errors
 from tidemark.transactions.messages import (
-    NO_PARTITIONS,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     AddPartitionsToTxnRequest,
@@ -51,6 +51,13 @@ class InitVerdict(Enum):
     FENCE = "what is open is aborted first"
 
 
+class PendingCompleteTxn(NamedTuple):
+    """The completion of a transaction that was decided in this coordinator epoch, and the state that it leads to."""
+
+    coordinator_epoch: int
+    state: TransactionState
+
+
 Replies = tuple[Reply, ...]
 
 
@@ -61,9 +68,7 @@ class TransactionCoordinator:
     `value`: its view of the transaction; once decided, `partitions` are those without a marker. `pending`: the
     state that a record leads to that has not committed. `sending`: the coordinator epoch in which the markers of a
     decided transaction are sent, 0 if none are. `failed_fence`: the epoch of `value` was to fence with, and could not
-    be written; `timestamp_ms`: the time of `value` (txnLastUpdateTimestamp); `pending_timestamp_ms`: that of the
-    pending transition, the same unless `clock_goes_back`; `second`: a second thread has found the transaction complete,
-    and is about to write that state.
+    be written; `timestamp_ms`: the time of `value` (txnLastUpdateTimestamp).
     """
 
     __slots__ = (
@@ -76,8 +81,6 @@ class TransactionCoordinator:
         "epoch",
         "failed_fence",
         "pending",
-        "pending_timestamp_ms",
-        "second",
         "sending",
         "timestamp_ms",
         "value",
@@ -95,8 +98,7 @@ class TransactionCoordinator:
         self.pending: TransactionState | None = None
         self.sending = 0
         self.failed_fence = False
-        self.timestamp_ms = self.pending_timestamp_ms = 0
-        self.second: TransactionState | None = None
+        self.timestamp_ms = 0
         self._token: Token = None
         self._error = Errors.NONE
         self._tells = False
@@ -338,34 +340,20 @@ class TransactionCoordinator:
         token, self._token = self._token, None
         return () if token is None else (Reply(token, response),)
 
-    @property
-    def earlier(self) -> bool:
-        """Whether the time of the pending transition is before that of `value`."""
-        return self.pending_timestamp_ms < self.timestamp_ms
-
-    def clock_goes_back(self, timestamp_ms: int) -> bool:
-        """The pending state gets this time, which is before that of `value`. Either another broker wrote `value`, or
-        this broker's clock was fast. False if the pending state had such a time already, or this one is not."""
-        if self.pending is None or self.earlier or timestamp_ms >= self.timestamp_ms:
-            return False
-        self.pending_timestamp_ms = timestamp_ms
-        return True
-
-    def commit_record(self, record: TransactionLogValue) -> Replies:
-        """The record of the pending transition is replicated: it counts, and its request is answered."""
+    def commit_record(self, record: TransactionLogValue, timestamp_ms: int = 0) -> Replies:
+        """The record of the pending transition is replicated: it counts, and its request is answered. `timestamp_ms`:
+        its time, by this broker's clock. That may be before the time of `value`: clocks differ, and are set."""
         if self.pending is not record.state:
             raise BrokenInvariant(f"{record.state.value} has committed, and {self.pending} is pending")
-        time, last = self.pending_timestamp_ms, self.timestamp_ms
-        if time < last and not self._rules.accept_earlier_time(time, last):
+        last = self.timestamp_ms
+        if timestamp_ms < last and not self._rules.accept_earlier_time(timestamp_ms, last):
             return ()
         self.pending = None
-        self.timestamp_ms = time
+        self.timestamp_ms = timestamp_ms
         self.value = record
         if record.state.decided:
             self.sending = self.epoch
             self.failed_fence = False
-        if record.state.decided or record.state is TransactionState.EMPTY:
-            self.second = None
         if not self._tells:
             return self._answered(CoordinatorResponse(self._error))
         if self._rules.tell_next_id(record.next_producer_id):
@@ -376,7 +364,6 @@ class TransactionCoordinator:
         """Too few replicas are in sync for the record of the pending transition. A completion is tried until it is
         written. Anything else has not happened, but that TV1 keeps the epoch that was to fence with."""
         pending, rules = self.pending, self._rules
-        self.pending_timestamp_ms = self.timestamp_ms
         abort = record.state is TransactionState.PREPARE_ABORT
         if abort and not self._tv2 and record.producer_epoch > self.value.producer_epoch:
             self.failed_fence = True
@@ -420,12 +407,25 @@ class TransactionCoordinator:
             return None
         return self._rules.complete_after_markers(self.value.partitions)
 
-    def complete_transaction(self) -> TransactionLogValue:
-        """All partitions have the marker. Where the epochs of the producer id are used up the next id follows."""
+    def completion(self) -> PendingCompleteTxn:
+        """The completion of the decided transaction, for a thread that has read the last reply to a marker. Two threads
+        may have."""
+        return PendingCompleteTxn(
+            self.epoch,
+            TransactionState.COMPLETE_COMMIT if self.value.state.commits else TransactionState.COMPLETE_ABORT,
+        )
+
+    def complete_transaction(self, completion: PendingCompleteTxn) -> TransactionLogValue | None:
+        """A thread completes the transaction (maybeWriteTxnCompletion). Where the epochs of the producer id are used up
+        the next id follows. None: another thread does it, or has. A completion that could not be written is pending,
+        and is written again."""
         value = self.value
+        retried = self.pending is completion.state
+        if not retried and not self._rules.complete_once(self.sending, completion.coordinator_epoch):
+            return None
         rotates = value.next_producer_id != NO_PRODUCER_ID
         record = TransactionLogValue(
-            TransactionState.COMPLETE_COMMIT if value.state.commits else TransactionState.COMPLETE_ABORT,
+            completion.state,
             value.next_producer_id if rotates else value.producer_id,
             value.producer_id,
             NO_PRODUCER_ID,
@@ -433,36 +433,6 @@ class TransactionCoordinator:
             value.last_producer_epoch,
         )
         self.sending = 0
-        return self._prepare(record, None)
-
-    def find_completion(self) -> bool:
-        """Two threads read the last replies, and both find that no marker is missing; False if one may be, or there are
-        two already."""
-        state, sends = self.value.state, self.serving and self.sending == self.epoch
-        if not sends or not state.decided or self.value.partitions or self.pending is not None:
-            return False
-        if self.second is not None:
-            return False
-        self.second = TransactionState.COMPLETE_COMMIT if state.commits else TransactionState.COMPLETE_ABORT
-        return True
-
-    def may_complete_again(self) -> bool:
-        """Whether the second thread goes on now, as the first has written the completion."""
-        return self.second is not None and self.pending is None and not self.value.state.decided
-
-    def complete_again(self) -> TransactionLogValue | None:
-        """The second thread: the record that it writes, or None, as nothing is left for it to do."""
-        second, self.second = self.second, None
-        if second is None:
-            raise BrokenInvariant("there is no second thread")
-        if not self._rules.complete_once(self.sending, self.epoch):
-            return None
-        record = self.value._replace(
-            state=second,
-            previous_producer_id=self.value.producer_id,
-            next_producer_id=NO_PRODUCER_ID,
-            partitions=NO_PARTITIONS,
-        )
         return self._prepare(record, None)
 
     # --- fail-over --------------------------------------------------------------------------------------------------

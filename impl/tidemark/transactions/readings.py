@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
-from tidemark.transactions.coordinator import TransactionCoordinator
+from tidemark.transactions.coordinator import PendingCompleteTxn, TransactionCoordinator
 from tidemark.transactions.fetcher import Fetcher
 from tidemark.transactions.messages import (
     CoordinatorRequest,
@@ -125,6 +125,14 @@ class State(Protocol):
     @property
     def coordinators(self) -> Sequence[TransactionCoordinator]:
         """By broker."""
+
+    @property
+    def clock_back(self) -> Sequence[bool]:
+        """By broker, whether the time of its pending transition is before that of its last one."""
+
+    @property
+    def second(self) -> Sequence[PendingCompleteTxn | None]:
+        """By broker, the completion that a second thread has found."""
 
     @property
     def clients(self) -> Sequence[TransactionalProducer]:

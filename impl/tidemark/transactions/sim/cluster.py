@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from tidemark.common.errors import Errors
 from tidemark.idempotence.messages import ProduceResponse
-from tidemark.transactions.coordinator import InitVerdict, Replies
+from tidemark.transactions.coordinator import InitVerdict, PendingCompleteTxn, Replies
 from tidemark.transactions.messages import (
     EndTxnRequest,
     InitProducerIdRequest,
@@ -21,6 +21,7 @@ from tidemark.transactions.partition_leader import PartitionLeader, ProduceStage
 from tidemark.transactions.purgatory import Replies as PartitionReplies
 from tidemark.transactions.sim.network import Broker, MarkerExchange, ProduceExchange, RpcExchange
 from tidemark.transactions.sim.processes import Processes
+from tidemark.transactions.states import TransactionState as State
 
 GROUP_ERRORS = (Errors.FENCED_INSTANCE_ID, Errors.ILLEGAL_GENERATION, Errors.UNKNOWN_MEMBER_ID)
 """A group's errors for a client that is not a member, or not any more, in the specification's order."""
@@ -123,10 +124,10 @@ class TransactionCluster(Processes):
         return bool(own) and own[-1].state is pending
 
     def clock_goes_back(self, broker: Broker) -> bool:
-        """The time of a coordinator's written record is before that of its last transition."""
-        coordinator = self.coordinators[broker]
-        if not self._is_written(broker) or not coordinator.clock_goes_back(coordinator.timestamp_ms - 1):
+        """A coordinator's clock was behind the time of its last transition when it wrote its record."""
+        if not self._is_written(broker) or self.clock_back[broker]:
             return False
+        self.clock_back[broker] = True
         self.recorder.did("ClockGoesBack", broker)
         return True
 
@@ -140,9 +141,20 @@ class TransactionCluster(Processes):
         mine = coordinator.pending is not None and self._is_written(broker) and len(own) == 1
         record = self.log.stored = own.pop(0)
         if mine:
-            self._settle(coordinator.commit_record(record))
+            self._commit(broker, record)
         self.recorder.did("CommitRecord", broker)
         return True
+
+    def _commit(self, broker: Broker, record: TransactionLogValue) -> None:
+        """A coordinator's record counts. The last transaction's second thread is too late for the next decision."""
+        coordinator = self.coordinators[broker]
+        last = coordinator.timestamp_ms
+        self._settle(coordinator.commit_record(record, last - 1 if self.clock_back[broker] else last))
+        if coordinator.pending is not None:
+            return
+        self.clock_back[broker] = False
+        if record.state.decided or record.state is State.EMPTY:
+            self.second[broker] = None
 
     def fail_append(self, broker: Broker) -> bool:
         """Too few replicas are in sync for the record of a coordinator."""
@@ -150,6 +162,7 @@ class TransactionCluster(Processes):
         if coordinator.pending is None or not self._is_written(broker):
             return False
         record = self.log.unreplicated[broker].pop()
+        self.clock_back[broker] = False
         self._settle(coordinator.fail_append(record))
         self.recorder.did("FailAppend", broker)
         return True
@@ -184,6 +197,7 @@ class TransactionCluster(Processes):
         if not coordinator.serving or (self.log.leader == broker and coordinator.epoch == self.log.epoch):
             return False
         self.log.unreplicated[broker] = []
+        self.clock_back[broker], self.second[broker] = False, None
         self._settle(coordinator.resign())
         self.recorder.did("Resign", broker)
         return True
@@ -211,31 +225,42 @@ class TransactionCluster(Processes):
 
     def complete_transaction(self, broker: Broker) -> bool:
         """All partitions have the marker, or not yet."""
-        may = self.coordinators[broker].may_complete(self._is_written(broker))
+        coordinator = self.coordinators[broker]
+        may = coordinator.may_complete(self._is_written(broker))
         if may is None:
             return False
         if not may:
             self.recorder.blocked("CompleteTransaction", broker)
             return False
-        self._append(broker, self.coordinators[broker].complete_transaction())
+        self._complete(broker, coordinator.completion())
         self.recorder.did("CompleteTransaction", broker)
         return True
 
+    def _complete(self, broker: Broker, completion: PendingCompleteTxn) -> None:
+        """A thread of a coordinator completes a transaction, if it is not too late."""
+        record = self.coordinators[broker].complete_transaction(completion)
+        if record is not None:
+            self._append(broker, record)
+
     def find_completion(self, broker: Broker) -> bool:
-        """Two threads of a coordinator find that a transaction is complete."""
-        if not self.coordinators[broker].find_completion():
+        """Two threads of a coordinator read the last replies, and both find that no marker is missing."""
+        coordinator = self.coordinators[broker]
+        value, sends = coordinator.value, coordinator.serving and coordinator.sending == coordinator.epoch
+        if not sends or not value.state.decided or value.partitions or coordinator.pending is not None:
             return False
+        if self.second[broker] is not None:
+            return False
+        self.second[broker] = coordinator.completion()
         self.recorder.did("FindCompletion", broker)
         return True
 
     def complete_again(self, broker: Broker) -> bool:
-        """The second of them goes on."""
-        coordinator = self.coordinators[broker]
-        if not coordinator.may_complete_again():
+        """The second of them goes on, when the first has written the completion."""
+        coordinator, completion = self.coordinators[broker], self.second[broker]
+        if completion is None or coordinator.pending is not None or coordinator.value.state.decided:
             return False
-        record = coordinator.complete_again()
-        if record is not None:
-            self._append(broker, record)
+        self.second[broker] = None
+        self._complete(broker, completion)
         self.recorder.did("CompleteAgain", broker)
         return True
 

@@ -27,7 +27,6 @@ from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest
 from tidemark.simulator.script import Cells, Performance, Stage
 from tidemark.trace.recorder import Recorder
 from tidemark.transactions.abstraction import Abstraction, Table
-from tidemark.transactions.coordinator import TransactionCoordinator
 from tidemark.transactions.messages import (
     CoordinatorRequest,
     EndTxnRequest,
@@ -234,22 +233,23 @@ def _producer(producer: TransactionalProducer, table: Table) -> str:
 
 def _broker(cluster: TransactionCluster, broker: Broker, table: Table) -> str:
     coordinator, own = cluster.coordinators[broker], len(cluster.log.unreplicated[broker])
-    said = _coordinator(coordinator, cluster.log, table) if coordinator.serving else ["-"]
+    said = _coordinator(cluster, broker, table) if coordinator.serving else ["-"]
     said += [f"({own} uncommitted)"] if own and broker != cluster.log.leader else []
     for partition, marker in zip(table.partitions, cluster.late_marker[broker], strict=True):
         said += [] if marker is None else [f"late {partition} {_written(marker.request)}"]
     return " ".join(said)
 
 
-def _coordinator(coordinator: TransactionCoordinator, log: TransactionStateLog, table: Table) -> list[str]:
+def _coordinator(cluster: TransactionCluster, broker: Broker, table: Table) -> list[str]:
+    coordinator, second = cluster.coordinators[broker], cluster.second[broker]
     pending = coordinator.pending
     return [
         f"@{coordinator.epoch}",
-        *([] if coordinator.value == log.stored else [_value(coordinator.value, table)]),
+        *([] if coordinator.value == cluster.log.stored else [_value(coordinator.value, table)]),
         *([] if pending is None else [f"-> {pending.value}"]),
-        *(["clock back"] if coordinator.earlier else []),
+        *(["clock back"] if cluster.clock_back[broker] else []),
         *(["sends"] if coordinator.sending else []),
-        *([] if coordinator.second is None else [f"twice {coordinator.second.value}"]),
+        *([] if second is None else [f"twice {second.state.value}"]),
     ]
 
 

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.trace.recording import Recorder
-from tidemark.transactions.coordinator import TransactionCoordinator
+from tidemark.transactions.coordinator import PendingCompleteTxn, TransactionCoordinator
 from tidemark.transactions.fetcher import Fetcher
 from tidemark.transactions.messages import IsolationLevel, Partition
 from tidemark.transactions.partition import TransactionalPartition
@@ -34,6 +34,8 @@ class TransactionState:
     """The parts, without the events: see `TransactionCluster`. `recorder` must be set before the first event.
 
     `leaders`: who leads each partition, and `partitions`: what that broker has of it;
+    `clock_back`: by broker, whether the time of its pending transition is before that of its last one; `second`: by
+    broker, the completion that a second thread has found, too;
     `offsets`: the partition of __consumer_offsets, if there is one; `told`: transaction -> whether its application was
     told that it committed; `acked`: the batches that processes were told to be written; `returned`: the batches that
     applications got from consumers, with their offsets, by isolation level and partition.
@@ -61,6 +63,8 @@ class TransactionState:
         self.log = TransactionStateLog(brokers, first)
         self.coordinators = [TransactionCoordinator(rules, last_epoch) for _ in range(brokers)]
         self.coordinators[first].load_transactions(1, self.log.stored, 0)
+        self.clock_back = [False] * brokers
+        self.second: list[PendingCompleteTxn | None] = [None] * brokers
         self.rpc: list[RpcExchange | None] = [None] * clients
         self.late_rpc: list[RpcExchange | None] = [None] * clients
         self.produce: list[list[ProduceExchange | None]] = [[None] * partitions for _ in range(clients)]
