@@ -355,13 +355,16 @@ OngoingOfItsEpoch(e, r) == Guard("OngoingOfItsEpoch", e.epoch = r.epoch)
 \* KIP-98. Without it a process that was replaced writes behind its successor.
 EpochNotOlder(e, r) == Guard("EpochNotOlder", r.epoch >= e.epoch)
 
-\* KAFKA-9144. A producer is forgotten when it has written nothing for a day, and no marker was written for it: nothing that was sent
-\* before is still under way, and every deposed coordinator has heard of it. Without it only batches count; a producer is forgotten
-\* as soon as its marker is written, and the marker of an older coordinator is accepted (row 68).
-TrackMarkerTime(p, pid) == Guard("TrackMarkerTime",
+\* The specification has no clock: producer.id.expiration.ms are over for a producer when nothing that was sent to the partition
+\* before is still under way or being verified there, and every deposed coordinator has heard of that.
+EnvironmentNothingOutlivesExpiration(p, pid) ==
     /\ \A b \in Brokers : Serving(b) => Acting(b)
     /\ \A b \in Brokers : ~IsMarkerOf(marker[b][p], pid) /\ ~IsMarkerOf(lateMarker[b][p], pid)
-    /\ \A c \in Clients : ~IsBatchOf(produce[c][p], pid) /\ ~IsBatchOf(lateProduce[c][p], pid))
+    /\ \A c \in Clients : ~IsBatchOf(produce[c][p], pid) /\ ~IsBatchOf(lateProduce[c][p], pid)
+
+\* KAFKA-9144. A producer is forgotten producer.id.expiration.ms after its last batch or marker. Without it only batches count; a
+\* producer is forgotten as soon as its marker is written, and the marker of an older coordinator is accepted (row 68).
+TrackMarkerTime(p, pid) == Guard("TrackMarkerTime", EnvironmentNothingOutlivesExpiration(p, pid))
 
 \* KAFKA-19446 (KIP-1228). Without it a marker that comes again ends the next transaction (row 76).
 MarkerOfItsTransaction(e, m) == Guard("MarkerOfItsTransaction", m.epoch > e.epoch)

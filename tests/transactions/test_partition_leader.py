@@ -19,6 +19,7 @@ from tidemark.transactions.purgatory import PartitionReply
 from tidemark.transactions.rules import Rules
 
 NUMBER = 4
+NOW = 1_000
 UNVERIFIED = PROTOCOL.rules_without({"VerifyTransaction"})
 
 
@@ -37,7 +38,7 @@ def waits(outcome: Outcome) -> tuple[ProduceStage, int, bool]:
 
 def verified(one: PartitionLeader, request: ProduceRequest, token: str) -> PendingProduce:
     """A batch that is not handled again yet."""
-    pending = one.handle_produce(request, token)
+    pending = one.handle_produce(request, token, NOW)
     assert isinstance(pending, PendingProduce)
     assert one.receive_verification(token, Errors.NONE) is None
     return pending
@@ -45,16 +46,17 @@ def verified(one: PartitionLeader, request: ProduceRequest, token: str) -> Pendi
 
 def test_the_first_batch_of_a_transaction_waits_for_the_coordinator_and_then_for_the_high_watermark() -> None:
     one = leader()
-    assert waits(one.handle_produce(batch(), "t")) == (ProduceStage.VERIFYING, -1, False)
+    assert waits(one.handle_produce(batch(), "t", NOW)) == (ProduceStage.VERIFYING, -1, False)
     assert one.verification_of("t") == AddPartitionsToTxnRequest(1, 0, NUMBER)
     assert one.receive_verification("t", Errors.NONE) is None
     assert one.partition.log == []
-    assert waits(one.handle_verified("t")) == (ProduceStage.WAITING, 0, False)
-    assert waits(one.handle_produce(batch(0, 1), "u")) == (ProduceStage.WAITING, 1, False), "it is open here"
+    assert waits(one.handle_verified("t", NOW)) == (ProduceStage.WAITING, 0, False)
+    assert waits(one.handle_produce(batch(0, 1), "u", NOW)) == (ProduceStage.WAITING, 1, False), "it is open here"
     assert one.advance_high_watermark(1) == [PartitionReply("t", ProduceResponse(Errors.NONE, 0))]
     assert one.advance_high_watermark(1) is None
     assert one.advance_high_watermark(2) == [PartitionReply("u", ProduceResponse(Errors.NONE, 1))]
     assert (one.verifying, one.purgatory.waiting) == ({}, {})
+    assert one.partition.timestamps == [NOW, NOW]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +68,7 @@ def test_the_first_batch_of_a_transaction_waits_for_the_coordinator_and_then_for
 )
 def test_a_batch_is_refused_by_the_coordinator(said: Errors, answered: Errors) -> None:
     one = leader()
-    one.handle_produce(batch(), "t")
+    one.handle_produce(batch(), "t", NOW)
     assert one.receive_verification("t", said) == ProduceResponse(answered, 0)
     assert one.receive_verification("t", Errors.NONE) is None
     assert one.verifying == {}
@@ -74,28 +76,28 @@ def test_a_batch_is_refused_by_the_coordinator(said: Errors, answered: Errors) -
 
 def test_a_duplicate_waits_if_the_batch_is_not_committed() -> None:
     one = leader(UNVERIFIED)
-    one.handle_produce(batch(), "t")
-    assert waits(one.handle_produce(batch(), "again")) == (ProduceStage.WAITING, 0, True)
+    one.handle_produce(batch(), "t", NOW)
+    assert waits(one.handle_produce(batch(), "again", NOW)) == (ProduceStage.WAITING, 0, True)
     assert [reply.token for reply in one.advance_high_watermark(1) or ()] == ["t", "again"]
-    assert one.handle_produce(batch(), "late") == ProduceResponse(Errors.NONE, 0)
-    assert one.handle_produce(batch(0, 2), "gap") == ProduceResponse(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)
+    assert one.handle_produce(batch(), "late", NOW) == ProduceResponse(Errors.NONE, 0)
+    assert one.handle_produce(batch(0, 2), "gap", NOW) == ProduceResponse(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)
 
 
 def test_a_verification_is_good_for_one_batch() -> None:
     one = leader()
     verified(one, batch(), "first")
     verified(one, batch(), "second")
-    assert waits(one.handle_verified("first")) == (ProduceStage.WAITING, 0, False)
-    one.handle_marker(WriteTxnMarkersRequest(1, 1, False, 1), "m")
-    assert one.handle_verified("second") == ProduceResponse(Errors.INVALID_PRODUCER_EPOCH, 0)
+    assert waits(one.handle_verified("first", NOW)) == (ProduceStage.WAITING, 0, False)
+    one.handle_marker(WriteTxnMarkersRequest(1, 1, False, 1), "m", NOW)
+    assert one.handle_verified("second", NOW) == ProduceResponse(Errors.INVALID_PRODUCER_EPOCH, 0)
 
 
 def test_a_marker_waits_for_the_high_watermark_or_is_refused() -> None:
     one = leader(UNVERIFIED)
-    one.handle_produce(batch(), "t")
-    assert one.handle_marker(WriteTxnMarkersRequest(1, 1, True, 7), "m") == 1
+    one.handle_produce(batch(), "t", NOW)
+    assert one.handle_marker(WriteTxnMarkersRequest(1, 1, True, 7), "m", NOW) == 1
     refused = WriteTxnMarkersResponse(6, Errors.TRANSACTION_COORDINATOR_FENCED)
-    assert one.handle_marker(WriteTxnMarkersRequest(1, 1, True, 6), "old") == refused
+    assert one.handle_marker(WriteTxnMarkersRequest(1, 1, True, 6), "old", NOW) == refused
     assert one.advance_high_watermark(2) == [
         PartitionReply("t", ProduceResponse(Errors.NONE, 0)),
         PartitionReply("m", WriteTxnMarkersResponse(7, Errors.NONE)),
@@ -108,10 +110,10 @@ def test_a_marker_waits_for_the_high_watermark_or_is_refused() -> None:
 def test_who_leads_no_more_refuses_all_that_wait(is_offsets: bool, error: Errors) -> None:
     one = leader(is_offsets=is_offsets)
     verified(one, batch(), "written")
-    one.handle_verified("written")
-    one.handle_marker(WriteTxnMarkersRequest(1, 1, True, 7), "m")
+    one.handle_verified("written", NOW)
+    one.handle_marker(WriteTxnMarkersRequest(1, 1, True, 7), "m", NOW)
     verified(one, batch(1), "verified")
-    one.handle_produce(batch(1), "verifying")
+    one.handle_produce(batch(1), "verifying", NOW)
     assert one.resign() == [
         PartitionReply("verified", ProduceResponse(error, 0)),
         PartitionReply("verifying", ProduceResponse(error, 0)),
@@ -126,16 +128,16 @@ def test_a_group_is_asked_behind_the_verification() -> None:
     one, error = leader(is_offsets=True), Errors.ILLEGAL_GENERATION
     request = ProduceRequest(1, 0, NO_SEQUENCE, 7)
     assert one.refuse_offsets(request, "t", error) is None
-    one.handle_produce(request, "t")
+    one.handle_produce(request, "t", NOW)
     assert one.refuse_offsets(request, "t", error) is None
     one.receive_verification("t", Errors.NONE)
     assert one.refuse_offsets(request, "t", error) == ProduceResponse(error, 0)
     assert (one.verifying, one.partition.log) == ({}, [])
     verified(one, request, "written")
-    one.handle_verified("written")
+    one.handle_verified("written", NOW)
     assert one.refuse_offsets(request, "written", error) is None, "it is in the log"
     assert one.refuse_offsets(request, "new", error) == ProduceResponse(error, 0), "open here, not to be verified"
-    one.handle_marker(WriteTxnMarkersRequest(1, 1, True, 7), "m")
+    one.handle_marker(WriteTxnMarkersRequest(1, 1, True, 7), "m", NOW)
     assert one.refuse_offsets(request, "stale", error) is None
 
 
@@ -147,7 +149,7 @@ def test_a_fetch_waits_for_something_to_be_read_but_not_for_ever() -> None:
     timed_out = one.complete_fetch(request, True)
     assert timed_out is not None
     assert (timed_out.end, timed_out.delayed) == (0, True)
-    one.handle_produce(batch(), "t")
+    one.handle_produce(batch(), "t", NOW)
     one.advance_high_watermark(1)
     now = one.receive_fetch(request)
     assert now is not None

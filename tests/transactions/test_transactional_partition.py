@@ -7,6 +7,7 @@ from tidemark.common.errors import Errors
 from tidemark.groups.offset_records import TxnOffsetCommitRequest
 from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest
+from tidemark.idempotence.producer_state import PRODUCER_ID_EXPIRATION_MS
 from tidemark.transactions.fetcher import Fetcher
 from tidemark.transactions.messages import (
     AbortedTransaction,
@@ -21,6 +22,7 @@ from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.reader import amiss
 from tidemark.transactions.sim.state import Acknowledged
 
+DAY = PRODUCER_ID_EXPIRATION_MS
 TV1 = PROTOCOL.rules_without({"EpochPerTransaction"})
 
 
@@ -111,7 +113,7 @@ class TestOffsets:
         one.append_marker(marker(2))
         for keep, known in ((4, (8, {})), (3, (7, {1: 8})), (1, (0, {1: 7}))):
             other = group_partition()
-            other.append_as_follower(one.log)
+            other.append_as_follower(one.log, one.timestamps)
             other.truncate_to(keep)
             assert (other.offsets, other.staged) == known
 
@@ -250,13 +252,15 @@ class TestReading:
     def test_a_new_leader_learns_it_all_from_its_log(self, keep: int) -> None:
         entries = (batch(0), marker(1, committed=False), batch(1), marker(2))
         one = TransactionalPartition(Rules())
-        one.append_as_follower(partition(*entries).log)
+        one.append_as_follower(partition(*entries).log, range(4))
         one.start_verification(batch(2))
         one.truncate_to(keep)
         one.advance_high_watermark(2)
         again = partition(*entries[:keep])
         assert one.log == again.log
-        assert one.producers.entries == again.producers.entries
+        assert [entry._replace(last_timestamp=-1) for entry in one.producers.entries.values()] == [
+            *again.producers.entries.values()
+        ]
         assert one.transactions.first_offsets == again.transactions.first_offsets
         assert one.transactions.aborted == again.transactions.aborted
         assert one.transactions.coordinator_epochs == again.transactions.coordinator_epochs
@@ -265,18 +269,36 @@ class TestReading:
 
 
 class TestExpiry:
+    """A day after its last batch or marker, and not while its transaction is open."""
+
     def test_a_producer_that_has_nothing_open_is_forgotten_with_its_coordinator(self) -> None:
         one = partition(batch(0))
-        assert not one.may_expire(1)
-        one.append_marker(marker(1))
-        assert one.may_expire(1)
-        one.expire_producer(1)
-        assert not one.may_expire(1)
-        assert one.epoch_of(1) == -1
-        assert one.transactions.coordinator_epoch(1) == -1
-        other = TransactionalPartition(Rules())
-        other.append_as_follower(one.log)
-        assert other.epoch_of(1) == 1
+        assert one.expires_at(1) is None
+        assert not one.expire_producer(1, now=10 * DAY)
+        one.append_marker(marker(1), now=50)
+        assert one.expires_at(1) == 50 + DAY
+        assert not one.expire_producer(1, now=49 + DAY)
+        assert one.expire_producer(1, now=50 + DAY)
+        assert not one.expire_producer(1, now=51 + DAY)
+        assert (one.expires_at(1), one.epoch_of(1), one.transactions.coordinator_epoch(1)) == (None, -1, -1)
+
+    def test_without_the_rule_the_marker_does_not_count(self) -> None:
+        one = partition(batch(0), rules=PROTOCOL.rules_without({"TrackMarkerTime"}))
+        assert not one.expire_producer(1, now=0)
+        one.append_marker(marker(1), now=50)
+        assert one.expire_producer(1, now=50)
+
+    def test_times_are_in_the_log_and_come_back_with_it(self) -> None:
+        one = partition(batch(0))
+        one.append_marker(marker(1), now=50)
+        one.append_batch(batch(1), now=60)
+        one.append_marker(marker(2), now=70)
+        for keep, expires_at in ((4, 70 + DAY), (2, 50 + DAY)):
+            other = TransactionalPartition(Rules())
+            other.append_as_follower(one.log, one.timestamps)
+            other.truncate_to(keep)
+            assert other.expires_at(1) == expires_at
+            assert len(other.timestamps) == keep
 
 
 class TestLost:

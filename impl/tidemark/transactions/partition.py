@@ -50,9 +50,10 @@ class LogRead(NamedTuple):
 
 
 class TransactionalPartition:
-    """One partition at a broker. `log`: the batches and markers that it has, one offset each; `producers`: the last
-    batches of each producer, `window` at most; `transactions`: the open ones. `sequences`: the rules of idempotence, if
-    not all of them are in force.
+    """One partition at a broker. `log`: the batches and markers that it has, one offset each; `timestamps`: when the
+    leader has appended each, in milliseconds of its clock (a follower copies it); `producers`: the last batches of each
+    producer, `window` at most; `transactions`: the open ones. `sequences`: the rules of idempotence, if not all of them
+    are in force.
 
     `is_offsets`: it is one of __consumer_offsets; `offsets`: the payload of the offsets that count there;
     `staged`: that of each producer's last, which await their marker."""
@@ -66,6 +67,7 @@ class TransactionalPartition:
         "offsets",
         "producers",
         "staged",
+        "timestamps",
         "transactions",
     )
 
@@ -75,13 +77,16 @@ class TransactionalPartition:
         self._rules = rules
         self._tv2 = is_version_2(rules)
         if sequences is None:
-            sequences = SequenceRules(epoch_not_older=rules.epoch_not_older)
+            sequences = SequenceRules(
+                epoch_not_older=rules.epoch_not_older, state_outlives_retries=rules.track_marker_time
+            )
             if not self._tv2:
                 sequences.first_sequence_is_zero = _any_sequence
         self.is_offsets = is_offsets
         self.offsets = NO_OFFSETS
         self.staged: dict[ProducerId, int] = {}
         self.log: list[LogEntry] = []
+        self.timestamps: list[int] = []
         self.high_watermark = 0
         self.producers = ProducerStateManager(sequences, window, LAST_SEQUENCE)
         self.transactions = OngoingTransactions()
@@ -177,16 +182,21 @@ class TransactionalPartition:
             return Errors.INVALID_TXN_STATE
         return Errors.NONE if request.sequence == NO_SEQUENCE else self.producers.validate(request)
 
-    def append_batch(self, request: ProduceRequest) -> int:
-        """Write a batch; returns its offset. It begins the producer's transaction if none is open."""
+    def append_batch(self, request: ProduceRequest, now: int = NO_TIMESTAMP) -> int:
+        """Write a batch; returns its offset. It begins the producer's transaction if none is open. `now`: the time in
+        milliseconds."""
         offset = len(self.log)
-        self.log.append(request)
-        self._remember(request, offset)
+        self._append(request, now)
+        self._remember(request, offset, now)
         self.transactions.clear_verification(request.producer_id)
         return offset
 
-    def _remember(self, request: ProduceRequest, offset: int) -> None:
-        self.producers.update(request, offset, NO_TIMESTAMP)
+    def _append(self, entry: LogEntry, timestamp: int) -> None:
+        self.log.append(entry)
+        self.timestamps.append(timestamp)
+
+    def _remember(self, request: ProduceRequest, offset: int, timestamp: int) -> None:
+        self.producers.update(request, offset, timestamp)
         self.transactions.add_batch(request.producer_id, offset)
         if self.is_offsets:
             self.staged[request.producer_id] = request.payload
@@ -210,22 +220,22 @@ class TransactionalPartition:
             return Errors.TRANSACTION_COORDINATOR_FENCED
         return Errors.NONE
 
-    def append_marker(self, request: WriteTxnMarkersRequest) -> int:
+    def append_marker(self, request: WriteTxnMarkersRequest, now: int = NO_TIMESTAMP) -> int:
         """Write a marker; returns its offset. A guard of the marker's own epoch is the next transaction's (TV2)."""
         offset = len(self.log)
         marker = EndTransactionMarker(*request)
-        self.log.append(marker)
-        self._end(marker, offset)
+        self._append(marker, now)
+        self._end(marker, offset, now)
         guard = self.transactions.guards.get(request.producer_id)
         if guard is not None and not (self._tv2 and guard.epoch == request.producer_epoch):
             self.transactions.clear_verification(request.producer_id)
         return offset
 
-    def _end(self, marker: EndTransactionMarker, offset: int) -> None:
+    def _end(self, marker: EndTransactionMarker, offset: int, timestamp: int) -> None:
         entries, producer_id, epoch = self.producers.entries, marker.producer_id, marker.producer_epoch
         entry = entries.get(producer_id)
         batches = entry.batches if entry is not None and entry.epoch == epoch else ()
-        entries[producer_id] = ProducerStateEntry(epoch, batches, NO_TIMESTAMP)
+        entries[producer_id] = ProducerStateEntry(epoch, batches, timestamp)
         staged = self.staged.pop(producer_id, None)
         if staged is not None and marker.committed:
             self.offsets = staged
@@ -233,14 +243,18 @@ class TransactionalPartition:
 
     # --- expiry -----------------------------------------------------------------------------------------------------
 
-    def may_expire(self, producer_id: ProducerId) -> bool:
-        """Whether the producer is known, and has nothing open."""
-        return producer_id in self.producers.entries and not self.transactions.is_open(producer_id)
+    def expires_at(self, producer_id: ProducerId) -> int | None:
+        """When a producer may be forgotten, in milliseconds; None if nothing is known of it, or its transaction is
+        open."""
+        return None if self.transactions.is_open(producer_id) else self.producers.expires_at(producer_id)
 
-    def expire_producer(self, producer_id: ProducerId) -> None:
-        """producer.id.expiration.ms is over for a producer that has nothing open; its verification is kept."""
-        del self.producers.entries[producer_id]
+    def expire_producer(self, producer_id: ProducerId, now: int) -> bool:
+        """Forget a producer that has nothing open, if producer.id.expiration.ms are over since its last batch or
+        marker. Returns whether it is forgotten. Its verification is kept. `now`: the time in milliseconds."""
+        if self.transactions.is_open(producer_id) or not self.producers.remove_expired(producer_id, now):
+            return False
         self.transactions.forget(producer_id)
+        return True
 
     # --- replication ------------------------------------------------------------------------------------------------
 
@@ -254,11 +268,11 @@ class TransactionalPartition:
 
     # --- as a follower ----------------------------------------------------------------------------------------------
 
-    def append_as_follower(self, entries: Iterable[LogEntry]) -> None:
-        """Append what the leader has appended."""
-        for one in entries:
-            self.log.append(one)
-            self._replay(one, len(self.log) - 1)
+    def append_as_follower(self, entries: Iterable[LogEntry], timestamps: Iterable[int]) -> None:
+        """Append what the leader has appended, at these times."""
+        for entry, timestamp in zip(entries, timestamps, strict=True):
+            self._append(entry, timestamp)
+            self._replay(len(self.log) - 1)
 
     def truncate_to(self, offset: int) -> None:
         """Keep what is below an offset: the next leader has nothing behind it. What follows from the log is made of it
@@ -266,19 +280,21 @@ class TransactionalPartition:
         if offset == len(self.log):
             return
         del self.log[offset:]
+        del self.timestamps[offset:]
         self.producers.entries.clear()
         self.transactions.reset()
         self.staged.clear()
         self.offsets = NO_OFFSETS
-        for place, one in enumerate(self.log):
-            self._replay(one, place)
+        for place in range(offset):
+            self._replay(place)
         self.transactions.replicated(self.high_watermark)
 
-    def _replay(self, one: LogEntry, offset: int) -> None:
+    def _replay(self, offset: int) -> None:
+        one, timestamp = self.log[offset], self.timestamps[offset]
         if isinstance(one, EndTransactionMarker):
-            self._end(one, offset)
+            self._end(one, offset, timestamp)
         else:
-            self._remember(one, offset)
+            self._remember(one, offset, timestamp)
 
 
 def offsets_batch(request: TxnOffsetCommitRequest) -> ProduceRequest:

@@ -78,11 +78,12 @@ class PartitionLeader:
 
     # --- batches ----------------------------------------------------------------------------------------------------
 
-    def handle_produce(self, request: ProduceRequest, token: Token) -> Outcome:
-        """A batch arrives. With stage VERIFYING it waits for the coordinator: send `verification_of` it."""
+    def handle_produce(self, request: ProduceRequest, token: Token, now: int) -> Outcome:
+        """A batch arrives. With stage VERIFYING it waits for the coordinator: send `verification_of` it. `now`: the
+        time in milliseconds."""
         partition = self.partition
         if not partition.must_verify(request):
-            return self._append(PendingProduce(request, None), token)
+            return self._append(PendingProduce(request, None), token, now)
         pending = PendingProduce(request, partition.start_verification(request))
         self.verifying[token] = pending
         return pending
@@ -103,9 +104,9 @@ class PartitionLeader:
         del self.verifying[token]
         return ProduceResponse(Errors.INVALID_PRODUCER_EPOCH if error is Errors.PRODUCER_FENCED else error)
 
-    def handle_verified(self, token: Token) -> Outcome:
+    def handle_verified(self, token: Token, now: int) -> Outcome:
         """A verified batch goes on."""
-        return self._append(self.verifying.pop(token), token)
+        return self._append(self.verifying.pop(token), token, now)
 
     def refuse_offsets(self, request: ProduceRequest, token: Token, error: Errors) -> ProduceResponse | None:
         """The group refuses a TxnOffsetCommit with this error. The group is asked when the transaction is verified, or
@@ -119,7 +120,7 @@ class PartitionLeader:
             return None
         return ProduceResponse(error)
 
-    def _append(self, pending: PendingProduce, token: Token) -> Outcome:
+    def _append(self, pending: PendingProduce, token: Token, now: int) -> Outcome:
         request, partition = pending.request, self.partition
         old = partition.duplicate_of(request)
         if old is not None:
@@ -130,7 +131,7 @@ class PartitionLeader:
         error = partition.append_error(request, pending.guard)
         if error is not Errors.NONE:
             return ProduceResponse(error)
-        return self._park(pending, token, partition.append_batch(request))
+        return self._park(pending, token, partition.append_batch(request, now))
 
     def _park(self, pending: PendingProduce, token: Token, offset: int) -> PendingProduce:
         pending.stage, pending.offset = ProduceStage.WAITING, offset
@@ -139,13 +140,13 @@ class PartitionLeader:
 
     # --- markers ----------------------------------------------------------------------------------------------------
 
-    def handle_marker(self, request: WriteTxnMarkersRequest, token: Token) -> int | WriteTxnMarkersResponse:
+    def handle_marker(self, request: WriteTxnMarkersRequest, token: Token, now: int) -> int | WriteTxnMarkersResponse:
         """A marker arrives. Returns its offset, and its answer waits for the high watermark; or the answer that refuses
         it."""
         error = self.partition.marker_error(request)
         if error is not Errors.NONE:
             return WriteTxnMarkersResponse(request.coordinator_epoch, error)
-        offset = self.partition.append_marker(request)
+        offset = self.partition.append_marker(request, now)
         self.purgatory.park(token, request, offset)
         return offset
 

@@ -148,8 +148,8 @@ class TransactionCluster(Processes):
     def _commit(self, broker: Broker, record: TransactionLogValue) -> None:
         """A coordinator's record counts. The last transaction's second thread is too late for the next decision."""
         coordinator = self.coordinators[broker]
-        last = coordinator.timestamp_ms
-        self._settle(coordinator.commit_record(record, last - 1 if self.clock_back[broker] else last))
+        time = coordinator.timestamp_ms - 1 if self.clock_back[broker] else self.now
+        self._settle(coordinator.commit_record(record, time))
         if coordinator.pending is not None:
             return
         self.clock_back[broker] = False
@@ -272,7 +272,7 @@ class TransactionCluster(Processes):
             return False
         if late:
             slots[partition] = None
-        outcome = self.leaders[partition].handle_marker(exchange.request, exchange)
+        outcome = self.leaders[partition].handle_marker(exchange.request, exchange, self.now)
         if isinstance(outcome, WriteTxnMarkersResponse):
             exchange.response = outcome
             self.recorder.did("RejectMarker", broker, partition, late)
@@ -293,9 +293,9 @@ class TransactionCluster(Processes):
             return False
         pending = exchange.pending
         if pending is None:
-            outcome = leader.handle_produce(exchange.request, exchange)
+            outcome = leader.handle_produce(exchange.request, exchange, self.now)
         elif pending.stage is ProduceStage.VERIFIED:
-            outcome = leader.handle_verified(exchange)
+            outcome = leader.handle_verified(exchange, self.now)
         else:
             return False
         if isinstance(outcome, ProduceResponse):
@@ -342,26 +342,43 @@ class TransactionCluster(Processes):
         return True
 
     def expire_producer(self, partition: int, producer_id: int) -> bool:
-        """A partition's leader forgets a producer that was silent for long, or may not, as something of it is under
-        way."""
-        log, leader = self.partitions[partition], self.log
-        if not log.may_expire(producer_id):
+        """A partition's leader looks whether a producer has expired. The specification has no clock: it refuses that
+        while something may outlive the expiration, and only then a refusal is told."""
+        log = self.partitions[partition]
+        if log.expire_producer(producer_id, self.now):
+            self.recorder.did("ExpireProducer", partition, producer_id)
+            return True
+        if log.expires_at(producer_id) is not None and self._may_outlive(partition, producer_id):
+            self.recorder.blocked("ExpireProducer", partition, producer_id)
+        return False
+
+    def let_expire(self, partition: int, producer_id: int) -> bool:
+        """Time goes on until a leader may forget a producer: then the leader looks. Nothing outlives the expiration
+        (`EnvironmentNothingOutlivesExpiration`): while something may, time does not go on for so long, and no leader
+        looks that would forget."""
+        expires_at = self.partitions[partition].expires_at(producer_id)
+        if expires_at is None:
             return False
-        deposed = any(
+        if not self._may_outlive(partition, producer_id):
+            self.now = max(self.now, expires_at)
+        elif self.now >= expires_at:
+            return False
+        return self.expire_producer(partition, producer_id)
+
+    def _may_outlive(self, partition: int, producer_id: int) -> bool:
+        """Whether a deposed coordinator has not heard of that, or a batch or marker of a producer is under way to a
+        partition, or is being verified there."""
+        leader = self.log
+        if any(
             one.serving and not (leader.leader == broker and one.epoch == leader.epoch)
             for broker, one in enumerate(self.coordinators)
-        )
+        ):
+            return True
         markers = [slots[partition] for slots in (*self.marker, *self.late_marker)]
+        if any(one is not None and one.under_way and one.request.producer_id == producer_id for one in markers):
+            return True
         batches = [slots[partition] for slots in (*self.produce, *self.late_produce)]
-        under_way = any(
-            one is not None and one.under_way and one.request.producer_id == producer_id for one in markers
-        ) or any(one is not None and one.outlives and one.request.producer_id == producer_id for one in batches)
-        if not self.rules.track_marker_time(deposed or under_way):
-            self.recorder.blocked("ExpireProducer", partition, producer_id)
-            return False
-        log.expire_producer(producer_id)
-        self.recorder.did("ExpireProducer", partition, producer_id)
-        return True
+        return any(one is not None and one.outlives and one.request.producer_id == producer_id for one in batches)
 
     def elect_partition_leader(self, partition: int, keep: int) -> bool:
         """Another broker leads a partition. It has copied the log, and loses what is not among the first `keep`
@@ -370,7 +387,7 @@ class TransactionCluster(Processes):
         if not leader.high_watermark <= keep <= len(leader.log):
             return False
         successor = self.new_partition(partition)
-        successor.append_as_follower(leader.log)
+        successor.append_as_follower(leader.log, leader.timestamps)
         successor.truncate_to(keep)
         successor.advance_high_watermark(leader.high_watermark)
         self._lead(partition, successor)

@@ -46,6 +46,8 @@ class TransactionSimulator(SimulatorBase):
 class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
     """The state of one run: the cluster, and the limits that keep a trace within its capacities."""
 
+    TICK_MS = 100
+
     def __init__(self, simulator: TransactionSimulator, seed: int) -> None:
         super().__init__(simulator, seed)
         self.simulator = simulator
@@ -69,6 +71,10 @@ class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
             self.simulator.rules,
             OFFSETS if self.profile.offsets else None,
         )
+
+    def advance(self, milliseconds: int) -> None:
+        """Every broker's clock goes on."""
+        self.cluster.now += milliseconds
 
     def heal(self) -> bool:
         """Faults stop; whether everything came to rest. In every second run with room for it the last transaction is
@@ -226,7 +232,7 @@ class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
         """A producer was silent for long."""
         topic = self._topic(word)
         entries = self.cluster.partitions[topic].producers.entries
-        return bool(entries) and self.cluster.expire_producer(topic, sorted(entries)[(word >> 8) % len(entries)])
+        return bool(entries) and self.cluster.let_expire(topic, sorted(entries)[(word >> 8) % len(entries)])
 
     def clock(self, word: int) -> bool:
         """A coordinator's clock goes back."""

@@ -163,7 +163,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
 }
 """For each action, the cluster's method that performs it."""
 
-STAGE = Stage(begin, EVENTS)
+STAGE = Stage(begin, EVENTS, clock=True)
 
 
 def _result(committed: bool) -> str:

@@ -33,6 +33,7 @@ class Acknowledged(NamedTuple):
 class TransactionState:
     """The parts, without the events: see `TransactionCluster`. `recorder` must be set before the first event.
 
+    `now`: the time in milliseconds, by the clocks of all brokers;
     `leaders`: who leads each partition, and `partitions`: what that broker has of it;
     `clock_back`: by broker, whether the time of its pending transition is before that of its last one; `second`: by
     broker, the completion that a second thread has found, too;
@@ -56,6 +57,7 @@ class TransactionState:
         self.rules = rules
         self.issued = 1
         self.begun = 0
+        self.now = 0
         self.offsets = offsets
         self.leaders = [PartitionLeader(one, self.new_partition(one)) for one in range(partitions)]
         self.partitions = [one.partition for one in self.leaders]
