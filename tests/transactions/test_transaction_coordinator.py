@@ -321,19 +321,19 @@ class TestFailures:
         record = one.abort_timed_out_transaction(NEW_ID)
         assert record is not None
         assert one.fail_append(record) == ()
-        assert (one.value.producer_epoch, one.failed_fence) == (1, True)
+        assert (one.value.producer_epoch, one.has_failed_epoch_fence) == (1, True)
         again = one.abort_timed_out_transaction(NEW_ID)
         assert again is not None
         assert again.producer_epoch == epoch
         one.commit_record(again)
-        assert not one.failed_fence
+        assert not one.has_failed_epoch_fence
 
     def test_version_2_keeps_nothing_of_a_fence_that_it_could_not_write(self) -> None:
         one = ongoing()
         record = one.abort_timed_out_transaction(NEW_ID)
         assert record is not None
         one.fail_append(record)
-        assert (one.value.producer_epoch, one.failed_fence) == (0, False)
+        assert (one.value.producer_epoch, one.has_failed_epoch_fence) == (0, False)
 
     @pytest.mark.parametrize(("without", "pending"), [((), None), (("AcceptEarlierTime",), TransactionState.EMPTY)])
     def test_a_transition_of_an_earlier_time_counts(

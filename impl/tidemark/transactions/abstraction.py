@@ -5,7 +5,9 @@
 | `leaderAndEpoch` | the leader of __transaction_state's partition, and its epoch |
 | `stored`, `unreplicated` | its last committed record, each broker's records behind that |
 | `epoch`, `metadata`, `pending`, `sending` | the coordinator's `epoch`, `value`, `pending`, `sending` |
-| `aside` | its `failed_fence`; its second thread's completion, and whether its clock went back (the simulator's) |
+| `hasFailedEpochFence` | its `has_failed_epoch_fence` |
+| `pendingCompleteTxn`, `earlierTimestamp` | the simulator's: the completion that a coordinator's second thread holds,
+and whether its clock was back when it wrote its record |
 | `issued`, `begun` | how many producer ids were given out, and transactions begun |
 | `client` | the TransactionalProducer |
 | `rpc`, `lateRpc` | a request to a coordinator, that it is parked, or the reply |
@@ -115,11 +117,18 @@ class Abstraction(Abstract):
         """The epoch in which a coordinator sends markers."""
         return self._coordinators[broker].sending
 
-    def aside(self, broker: int) -> Key:
-        """A failed fence, the completion of a second thread, a clock that went back."""
-        state, second = self._state, self._state.second[broker]
-        fence = self._coordinators[broker].failed_fence
-        return state.clock_back[broker], fence, "none" if second is None else second.state
+    def has_failed_epoch_fence(self, broker: int) -> Key:
+        """Whether a coordinator could not write the epoch that it has, with which it wanted to fence."""
+        return self._coordinators[broker].has_failed_epoch_fence
+
+    def pending_complete_txn(self, broker: int) -> Key:
+        """The completion that a second thread of a coordinator has found."""
+        completion = self._state.pending_complete_txn[broker]
+        return "none" if completion is None else completion.state
+
+    def earlier_timestamp(self, broker: int) -> Key:
+        """Whether the time of a coordinator's pending transition is before that of its last one."""
+        return self._state.earlier_timestamp[broker]
 
     def issued(self) -> Key:
         """How many producer ids were given out."""
@@ -324,7 +333,9 @@ READS: dict[str, Callable[..., Key]] = {
     "metadata": Abstraction.metadata,
     "pending": Abstraction.pending,
     "sending": Abstraction.sending,
-    "aside": Abstraction.aside,
+    "hasFailedEpochFence": Abstraction.has_failed_epoch_fence,
+    "pendingCompleteTxn": Abstraction.pending_complete_txn,
+    "earlierTimestamp": Abstraction.earlier_timestamp,
     "issued": Abstraction.issued,
     "begun": Abstraction.begun,
     "client": Abstraction.client,
@@ -347,6 +358,7 @@ READS: dict[str, Callable[..., Key]] = {
 """Variable -> what reads the key of its unit."""
 
 _WRITES = "unreplicated.b pending.b issued"
+_MEMORY = "hasFailedEpochFence.b pendingCompleteTxn.b earlierTimestamp.b"
 _ANSWERS = "rpc.* produce.** lateProduce.**"
 _APPENDS = "log.p entry.p lastStableOffset.p"
 
@@ -376,17 +388,17 @@ TOUCHES = {
     "AppendVerified": f"{_WRITES} produce.cp lateProduce.cp",
     "RefuseVerification": "produce.cp lateProduce.cp",
     "AbortTimedOutTransaction": _WRITES,
-    "ClockGoesBack": "aside.b",
-    "CommitRecord": f"stored unreplicated.b metadata.b pending.b sending.b aside.b {_ANSWERS}",
-    "FailAppend": f"unreplicated.b metadata.b pending.b aside.b {_ANSWERS}",
+    "ClockGoesBack": "earlierTimestamp.b",
+    "CommitRecord": f"stored unreplicated.b metadata.b pending.b sending.b {_MEMORY} {_ANSWERS}",
+    "FailAppend": f"unreplicated.b metadata.b pending.b hasFailedEpochFence.b earlierTimestamp.b {_ANSWERS}",
     "BecomeCoordinator": "leaderAndEpoch unreplicated.*",
     "LoadTransactions": "epoch.b metadata.b sending.b",
-    "Resign": f"epoch.b unreplicated.b metadata.b pending.b sending.b aside.b {_ANSWERS}",
+    "Resign": f"epoch.b unreplicated.b metadata.b pending.b sending.b {_MEMORY} {_ANSWERS}",
     "SendMarker": "marker.bp",
     "ReceiveMarkerReply": "metadata.b sending.b marker.bp",
     "CompleteTransaction": f"{_WRITES} sending.b",
-    "FindCompletion": "aside.b",
-    "CompleteAgain": "unreplicated.b pending.b aside.b",
+    "FindCompletion": "pendingCompleteTxn.b",
+    "CompleteAgain": "unreplicated.b pending.b pendingCompleteTxn.b",
     "StartVerification": "produce.cp lateProduce.cp entry.p",
     "AppendBatch": f"{_APPENDS} produce.*p lateProduce.*p",
     "AnswerDuplicate": "produce.cp lateProduce.cp",

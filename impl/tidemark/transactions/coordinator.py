@@ -67,8 +67,8 @@ class TransactionCoordinator:
 
     `value`: its view of the transaction; once decided, `partitions` are those without a marker. `pending`: the
     state that a record leads to that has not committed. `sending`: the coordinator epoch in which the markers of a
-    decided transaction are sent, 0 if none are. `failed_fence`: the epoch of `value` was to fence with, and could not
-    be written; `timestamp_ms`: the time of `value` (txnLastUpdateTimestamp).
+    decided transaction are sent, 0 if none are. `has_failed_epoch_fence`: the epoch of `value` was to fence with, and
+    could not be written; `timestamp_ms`: the time of `value` (txnLastUpdateTimestamp).
     """
 
     __slots__ = (
@@ -79,7 +79,7 @@ class TransactionCoordinator:
         "_token",
         "_tv2",
         "epoch",
-        "failed_fence",
+        "has_failed_epoch_fence",
         "pending",
         "sending",
         "timestamp_ms",
@@ -97,7 +97,7 @@ class TransactionCoordinator:
         self.value = TransactionLogValue()
         self.pending: TransactionState | None = None
         self.sending = 0
-        self.failed_fence = False
+        self.has_failed_epoch_fence = False
         self.timestamp_ms = 0
         self._token: Token = None
         self._error = Errors.NONE
@@ -311,7 +311,7 @@ class TransactionCoordinator:
             last = epoch
         elif rules.fence_on_time_out(request):
             last = NO_PRODUCER_EPOCH
-        ahead = fenced and rules.fence_once(self.failed_fence)
+        ahead = fenced and rules.fence_once(self.has_failed_epoch_fence)
         bumps = (rules.fence_on_time_out(request) and not ahead) or self._tv2
         used_up = rules.rotate_on_fence if fenced else is_exhausted
         rotates = self._tv2 and used_up(value.producer_epoch, self._last_epoch)
@@ -353,7 +353,7 @@ class TransactionCoordinator:
         self.value = record
         if record.state.decided:
             self.sending = self.epoch
-            self.failed_fence = False
+            self.has_failed_epoch_fence = False
         if not self._tells:
             return self._answered(CoordinatorResponse(self._error))
         if self._rules.tell_next_id(record.next_producer_id):
@@ -366,7 +366,7 @@ class TransactionCoordinator:
         pending, rules = self.pending, self._rules
         abort = record.state is TransactionState.PREPARE_ABORT
         if abort and not self._tv2 and record.producer_epoch > self.value.producer_epoch:
-            self.failed_fence = True
+            self.has_failed_epoch_fence = True
             self.value = self.value._replace(
                 producer_epoch=record.producer_epoch, last_producer_epoch=NO_PRODUCER_EPOCH
             )

@@ -127,11 +127,11 @@ class State(Protocol):
         """By broker."""
 
     @property
-    def clock_back(self) -> Sequence[bool]:
+    def earlier_timestamp(self) -> Sequence[bool]:
         """By broker, whether the time of its pending transition is before that of its last one."""
 
     @property
-    def second(self) -> Sequence[PendingCompleteTxn | None]:
+    def pending_complete_txn(self) -> Sequence[PendingCompleteTxn | None]:
         """By broker, the completion that a second thread has found."""
 
     @property

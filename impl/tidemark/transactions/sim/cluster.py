@@ -125,9 +125,9 @@ class TransactionCluster(Processes):
 
     def clock_goes_back(self, broker: Broker) -> bool:
         """A coordinator's clock was behind the time of its last transition when it wrote its record."""
-        if not self._is_written(broker) or self.clock_back[broker]:
+        if not self._is_written(broker) or self.earlier_timestamp[broker]:
             return False
-        self.clock_back[broker] = True
+        self.earlier_timestamp[broker] = True
         self.recorder.did("ClockGoesBack", broker)
         return True
 
@@ -148,13 +148,13 @@ class TransactionCluster(Processes):
     def _commit(self, broker: Broker, record: TransactionLogValue) -> None:
         """A coordinator's record counts. The last transaction's second thread is too late for the next decision."""
         coordinator = self.coordinators[broker]
-        time = coordinator.timestamp_ms - 1 if self.clock_back[broker] else self.now
+        time = coordinator.timestamp_ms - 1 if self.earlier_timestamp[broker] else self.now
         self._settle(coordinator.commit_record(record, time))
         if coordinator.pending is not None:
             return
-        self.clock_back[broker] = False
+        self.earlier_timestamp[broker] = False
         if record.state.decided or record.state is State.EMPTY:
-            self.second[broker] = None
+            self.pending_complete_txn[broker] = None
 
     def fail_append(self, broker: Broker) -> bool:
         """Too few replicas are in sync for the record of a coordinator."""
@@ -162,7 +162,7 @@ class TransactionCluster(Processes):
         if coordinator.pending is None or not self._is_written(broker):
             return False
         record = self.log.unreplicated[broker].pop()
-        self.clock_back[broker] = False
+        self.earlier_timestamp[broker] = False
         self._settle(coordinator.fail_append(record))
         self.recorder.did("FailAppend", broker)
         return True
@@ -197,7 +197,7 @@ class TransactionCluster(Processes):
         if not coordinator.serving or (self.log.leader == broker and coordinator.epoch == self.log.epoch):
             return False
         self.log.unreplicated[broker] = []
-        self.clock_back[broker], self.second[broker] = False, None
+        self.earlier_timestamp[broker], self.pending_complete_txn[broker] = False, None
         self._settle(coordinator.resign())
         self.recorder.did("Resign", broker)
         return True
@@ -248,18 +248,18 @@ class TransactionCluster(Processes):
         value, sends = coordinator.value, coordinator.serving and coordinator.sending == coordinator.epoch
         if not sends or not value.state.decided or value.partitions or coordinator.pending is not None:
             return False
-        if self.second[broker] is not None:
+        if self.pending_complete_txn[broker] is not None:
             return False
-        self.second[broker] = coordinator.completion()
+        self.pending_complete_txn[broker] = coordinator.completion()
         self.recorder.did("FindCompletion", broker)
         return True
 
     def complete_again(self, broker: Broker) -> bool:
         """The second of them goes on, when the first has written the completion."""
-        coordinator, completion = self.coordinators[broker], self.second[broker]
+        coordinator, completion = self.coordinators[broker], self.pending_complete_txn[broker]
         if completion is None or coordinator.pending is not None or coordinator.value.state.decided:
             return False
-        self.second[broker] = None
+        self.pending_complete_txn[broker] = None
         self._complete(broker, completion)
         self.recorder.did("CompleteAgain", broker)
         return True

@@ -242,7 +242,7 @@ class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
         """Two threads of a coordinator find a transaction complete, or the second of them goes on: mostly when the next
         transaction is open."""
         broker, cluster = self._broker(word), self.cluster
-        if cluster.second[broker] is None:
+        if cluster.pending_complete_txn[broker] is None:
             return cluster.find_completion(broker)
         state = cluster.coordinators[broker].value.state
         return (state is State.ONGOING or not word >> 8 & 3) and cluster.complete_again(broker)

@@ -241,13 +241,13 @@ def _broker(cluster: TransactionCluster, broker: Broker, table: Table) -> str:
 
 
 def _coordinator(cluster: TransactionCluster, broker: Broker, table: Table) -> list[str]:
-    coordinator, second = cluster.coordinators[broker], cluster.second[broker]
+    coordinator, second = cluster.coordinators[broker], cluster.pending_complete_txn[broker]
     pending = coordinator.pending
     return [
         f"@{coordinator.epoch}",
         *([] if coordinator.value == cluster.log.stored else [_value(coordinator.value, table)]),
         *([] if pending is None else [f"-> {pending.value}"]),
-        *(["clock back"] if cluster.clock_back[broker] else []),
+        *(["clock back"] if cluster.earlier_timestamp[broker] else []),
         *(["sends"] if coordinator.sending else []),
         *([] if second is None else [f"twice {second.state.value}"]),
     ]

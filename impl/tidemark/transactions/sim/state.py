@@ -35,8 +35,8 @@ class TransactionState:
 
     `now`: the time in milliseconds, by the clocks of all brokers;
     `leaders`: who leads each partition, and `partitions`: what that broker has of it;
-    `clock_back`: by broker, whether the time of its pending transition is before that of its last one; `second`: by
-    broker, the completion that a second thread has found, too;
+    `earlier_timestamp`: by broker, whether the time of its pending transition is before that of its last one;
+    `pending_complete_txn`: by broker, the completion that a second thread has found, too;
     `offsets`: the partition of __consumer_offsets, if there is one; `told`: transaction -> whether its application was
     told that it committed; `acked`: the batches that processes were told to be written; `returned`: the batches that
     applications got from consumers, with their offsets, by isolation level and partition.
@@ -65,8 +65,8 @@ class TransactionState:
         self.log = TransactionStateLog(brokers, first)
         self.coordinators = [TransactionCoordinator(rules, last_epoch) for _ in range(brokers)]
         self.coordinators[first].load_transactions(1, self.log.stored, 0)
-        self.clock_back = [False] * brokers
-        self.second: list[PendingCompleteTxn | None] = [None] * brokers
+        self.earlier_timestamp = [False] * brokers
+        self.pending_complete_txn: list[PendingCompleteTxn | None] = [None] * brokers
         self.rpc: list[RpcExchange | None] = [None] * clients
         self.late_rpc: list[RpcExchange | None] = [None] * clients
         self.produce: list[list[ProduceExchange | None]] = [[None] * partitions for _ in range(clients)]
