@@ -18,6 +18,7 @@ from tidemark.transactions.messages import (
 )
 from tidemark.transactions.protocol import PROTOCOL
 from tidemark.transactions.rules import Rules
+from tidemark.transactions.sim.state import transaction_version_of
 from tidemark.transactions.states import TransactionState
 
 LAST_EPOCH = 6
@@ -33,7 +34,8 @@ def coordinator(
     state: TransactionState = TransactionState.EMPTY, epoch: int = 0, rules: Rules | None = None, **other: object
 ) -> TransactionCoordinator:
     """One that serves in coordinator epoch 3, and has loaded a record of producer 1."""
-    one = TransactionCoordinator(rules or Rules(), LAST_EPOCH)
+    rules = rules or Rules()
+    one = TransactionCoordinator(rules, LAST_EPOCH, transaction_version_of(rules))
     record = TransactionLogValue(state, producer_epoch=epoch)._replace(**other)
     assert one.load_transactions(3, record, 0)
     return one

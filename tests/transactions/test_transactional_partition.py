@@ -20,7 +20,7 @@ from tidemark.transactions.partition import TransactionalPartition, offsets_batc
 from tidemark.transactions.protocol import PROTOCOL
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.reader import amiss
-from tidemark.transactions.sim.state import Acknowledged
+from tidemark.transactions.sim.state import Acknowledged, transaction_version_of
 
 DAY = PRODUCER_ID_EXPIRATION_MS
 TV1 = PROTOCOL.rules_without({"EpochPerTransaction"})
@@ -36,7 +36,8 @@ def marker(epoch: int, committed: bool = True, coordinator_epoch: int = 1) -> Wr
 
 def partition(*entries: ProduceRequest | WriteTxnMarkersRequest, rules: Rules | None = None) -> TransactionalPartition:
     """A leader that has written these, each verified, and all committed."""
-    one = TransactionalPartition(rules or Rules())
+    rules = rules or Rules()
+    one = TransactionalPartition(rules, transaction_version=transaction_version_of(rules))
     for entry in entries:
         if isinstance(entry, ProduceRequest):
             guard = one.start_verification(entry) if one.must_verify(entry) else None

@@ -60,8 +60,8 @@ class ReplicatedPartition(TransactionalPartition):
 
     __slots__ = ("replica",)
 
-    def __init__(self, rules: Rules, replica: ReplicatedLog[TimedEntry]) -> None:
-        super().__init__(rules)
+    def __init__(self, rules: Rules, transaction_version: int, replica: ReplicatedLog[TimedEntry]) -> None:
+        super().__init__(rules, transaction_version=transaction_version)
         self.replica = replica
 
     def append_batch(self, request: ProduceRequest, now: int = NO_TIMESTAMP) -> int:
@@ -96,7 +96,7 @@ class ReplicatedTransactions(TransactionCluster):
 
     def new_partition(self, partition: Partition) -> TransactionalPartition:
         """A data partition at a broker, whose replica has the log."""
-        return ReplicatedPartition(self.rules, self.data[partition])
+        return ReplicatedPartition(self.rules, self.transaction_version, self.data[partition])
 
     # --- coordinators -----------------------------------------------------------------------------------------------
 

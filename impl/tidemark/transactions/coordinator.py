@@ -23,6 +23,7 @@ from tidemark.common.errors import BrokenInvariant, Errors
 from tidemark.transactions.messages import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
+    TRANSACTION_VERSION,
     AddPartitionsToTxnRequest,
     CoordinatorRequest,
     CoordinatorResponse,
@@ -36,7 +37,7 @@ from tidemark.transactions.messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from tidemark.transactions.rules import Rules, is_exhausted, is_version_2
+from tidemark.transactions.rules import Rules, is_exhausted
 from tidemark.transactions.states import TransactionState
 
 
@@ -63,7 +64,8 @@ Replies = tuple[Reply, ...]
 
 class TransactionCoordinator:
     """A broker's coordinator of one transactional id; it serves while `epoch`, that of the partition's leadership, is
-    not 0. `last_epoch`: the last producer epoch of an id, which only its last markers use (32,767 in Kafka).
+    not 0. `last_epoch`: the last producer epoch of an id, which only its last markers use (32,767 in Kafka);
+    `transaction_version`: the finalized feature level.
 
     `value`: its view of the transaction; once decided, `partitions` are those without a marker. `pending`: the
     state that a record leads to that has not committed. `sending`: the coordinator epoch in which the markers of a
@@ -86,10 +88,10 @@ class TransactionCoordinator:
         "value",
     )
 
-    def __init__(self, rules: Rules, last_epoch: int) -> None:
+    def __init__(self, rules: Rules, last_epoch: int, transaction_version: int = TRANSACTION_VERSION) -> None:
         self._rules = rules
         self._last_epoch = last_epoch
-        self._tv2 = is_version_2(rules)
+        self._tv2 = transaction_version >= 2
         self._forget()
 
     def _forget(self) -> None:

@@ -22,6 +22,7 @@ from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest,
 from tidemark.idempotence.producer_state import NO_TIMESTAMP, ProducerStateEntry, ProducerStateManager
 from tidemark.idempotence.rules import Rules as SequenceRules
 from tidemark.transactions.messages import (
+    TRANSACTION_VERSION,
     AbortedTransaction,
     EndTransactionMarker,
     FetchRequest,
@@ -31,7 +32,7 @@ from tidemark.transactions.messages import (
     WriteTxnMarkersRequest,
 )
 from tidemark.transactions.ongoing_transactions import KnownProducer, OngoingTransactions, VerificationGuard
-from tidemark.transactions.rules import Rules, is_version_2
+from tidemark.transactions.rules import Rules
 
 LAST_SEQUENCE = 2**31 - 1
 NO_OFFSETS = 0
@@ -72,10 +73,15 @@ class TransactionalPartition:
     )
 
     def __init__(
-        self, rules: Rules, sequences: SequenceRules | None = None, is_offsets: bool = False, window: int = 1
+        self,
+        rules: Rules,
+        sequences: SequenceRules | None = None,
+        is_offsets: bool = False,
+        window: int = 1,
+        transaction_version: int = TRANSACTION_VERSION,
     ) -> None:
         self._rules = rules
-        self._tv2 = is_version_2(rules)
+        self._tv2 = transaction_version >= 2
         if sequences is None:
             sequences = SequenceRules(
                 epoch_not_older=rules.epoch_not_older, state_outlives_retries=rules.track_marker_time

@@ -241,8 +241,7 @@ def aborted_list_of_delayed_fetch(delayed: bool) -> bool:
 
 @dataclass(slots=True)
 class Rules:
-    """The rules in force, one callable each. `transaction_version`: the finalized feature level transaction.version
-    (KIP-890), 1 or 2."""
+    """The rules in force, one callable each."""
 
     epoch_per_transaction: Callable[[int, int], bool] = epoch_per_transaction
     request_of_current_epoch: Callable[[int, int], bool] = request_of_current_epoch
@@ -275,19 +274,12 @@ class Rules:
     await_marker: Callable[[int, int], bool] = await_marker
     read_high_watermark_once: Callable[[int, int], bool] = read_high_watermark_once
     aborted_list_of_delayed_fetch: Callable[[bool], bool] = aborted_list_of_delayed_fetch
-    transaction_version: int = 2
 
 
-COMPUTATIONS = ("transaction_version",)
-RULES = tuple(field.name for field in fields(Rules) if field.name not in COMPUTATIONS)
+RULES = tuple(field.name for field in fields(Rules))
 """The rules' names, in the specification's order."""
 
 
 def is_exhausted(producer_epoch: int, last_epoch: int) -> bool:
     """Whether a producer id has no epoch behind this one but `last_epoch`, which only its last markers use."""
     return producer_epoch >= last_epoch - 1
-
-
-def is_version_2(rules: Rules) -> bool:
-    """Whether transactions are of version 2."""
-    return rules.transaction_version >= 2

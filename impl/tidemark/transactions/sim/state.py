@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tidemark.common.rule_kinds import is_rule
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.trace.recording import Recorder
 from tidemark.transactions.coordinator import PendingCompleteTxn, TransactionCoordinator
 from tidemark.transactions.fetcher import Fetcher
-from tidemark.transactions.messages import IsolationLevel, Partition
+from tidemark.transactions.messages import TRANSACTION_VERSION, IsolationLevel, Partition
 from tidemark.transactions.partition import TransactionalPartition
 from tidemark.transactions.partition_leader import PartitionLeader
 from tidemark.transactions.rules import Rules
@@ -28,6 +29,11 @@ class Acknowledged(NamedTuple):
 
     partition: int
     request: ProduceRequest
+
+
+def transaction_version_of(rules: Rules) -> int:
+    """The transaction.version of a cluster with these rules: without `EpochPerTransaction` it is 1."""
+    return TRANSACTION_VERSION if is_rule(rules.epoch_per_transaction) else 1
 
 
 class TransactionState:
@@ -55,6 +61,7 @@ class TransactionState:
         offsets: Partition | None = None,
     ) -> None:
         self.rules = rules
+        self.transaction_version = transaction_version_of(rules)
         self.issued = 1
         self.begun = 0
         self.now = 0
@@ -63,7 +70,9 @@ class TransactionState:
         self.partitions = [one.partition for one in self.leaders]
         self.clients = [self.new_process() for _ in range(clients)]
         self.log = TransactionStateLog(brokers, first)
-        self.coordinators = [TransactionCoordinator(rules, last_epoch) for _ in range(brokers)]
+        self.coordinators = [
+            TransactionCoordinator(rules, last_epoch, self.transaction_version) for _ in range(brokers)
+        ]
         self.coordinators[first].load_transactions(1, self.log.stored, 0)
         self.earlier_timestamp = [False] * brokers
         self.pending_complete_txn: list[PendingCompleteTxn | None] = [None] * brokers
@@ -82,8 +91,15 @@ class TransactionState:
 
     def new_partition(self, partition: Partition) -> TransactionalPartition:
         """A partition at a broker that has nothing of it yet."""
-        return TransactionalPartition(self.rules, None, partition == self.offsets)
+        return TransactionalPartition(
+            self.rules, None, partition == self.offsets, transaction_version=self.transaction_version
+        )
 
     def new_process(self) -> TransactionalProducer:
         """A process that has just started."""
-        return TransactionalProducer(len(self.partitions), self.rules, offsets_partition=self.offsets)
+        return TransactionalProducer(
+            len(self.partitions),
+            self.rules,
+            offsets_partition=self.offsets,
+            transaction_version=self.transaction_version,
+        )
