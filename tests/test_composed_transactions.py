@@ -261,10 +261,14 @@ def test_a_batch_that_a_new_leader_lacks_is_not_acknowledged(composed: Composed)
 
 def test_a_leader_that_is_elected_again_brings_what_it_has(composed: Composed) -> None:
     stage = Stage(composed)
+    stage.cluster.now = 77
     stage.write(P1)
+    old = stage.cluster.partitions[P1]
     stage.fetch(1, B2)
     stage.elect(1, B2, B1, B3)
+    assert stage.cluster.partitions[P1] is not old
     assert len(stage.cluster.partitions[P1].log) == 1, "kept, and not committed"
+    assert stage.cluster.partitions[P1].timestamps == [77]
     assert stage.cluster.partitions[P1].high_watermark == 0
     stage.elect(1, B1, B2, B3)
     assert (stage.cluster.data[P1].kept, stage.cluster.data[P1].fail_overs) == (2, 2)
