@@ -19,7 +19,12 @@ from typing import NamedTuple
 from tidemark.common.errors import Errors
 from tidemark.groups.offset_records import TxnOffsetCommitRequest
 from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest, ProducerId
-from tidemark.idempotence.producer_state import NO_TIMESTAMP, ProducerStateEntry, ProducerStateManager
+from tidemark.idempotence.producer_state import (
+    NO_TIMESTAMP,
+    PRODUCER_ID_EXPIRATION_MS,
+    ProducerStateEntry,
+    ProducerStateManager,
+)
 from tidemark.idempotence.rules import Rules as SequenceRules
 from tidemark.transactions.messages import (
     TRANSACTION_VERSION,
@@ -83,9 +88,7 @@ class TransactionalPartition:
         self._rules = rules
         self._tv2 = transaction_version >= 2
         if sequences is None:
-            sequences = SequenceRules(
-                epoch_not_older=rules.epoch_not_older, state_outlives_retries=rules.track_marker_time
-            )
+            sequences = SequenceRules(epoch_not_older=rules.epoch_not_older)
             if not self._tv2:
                 sequences.first_sequence_is_zero = _any_sequence
         self.is_offsets = is_offsets
@@ -257,8 +260,12 @@ class TransactionalPartition:
     def expire_producer(self, producer_id: ProducerId, now: int) -> bool:
         """Forget a producer that has nothing open, if producer.id.expiration.ms are over since its last batch or
         marker. Returns whether it is forgotten. Its verification is kept. `now`: the time in milliseconds."""
-        if self.transactions.is_open(producer_id) or not self.producers.remove_expired(producer_id, now):
+        entry = self.producers.entries.get(producer_id)
+        if entry is None or self.transactions.is_open(producer_id):
             return False
+        if not self._rules.track_marker_time(now - entry.last_timestamp, PRODUCER_ID_EXPIRATION_MS):
+            return False
+        del self.producers.entries[producer_id]
         self.transactions.forget(producer_id)
         return True
 

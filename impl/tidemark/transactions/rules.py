@@ -1,9 +1,8 @@
 """The safety rules of transactions, one small pure function each, under the specification's names.
 
 A guard answers "may this go ahead", a case "does this case arise"; the mechanism that asks is in coordinator.py,
-partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, transactional_producer.py. `epoch_not_older` and
-`track_marker_time` are asked in idempotence/producer_state.py, too. `Rules` gathers them; a coordinator, a partition or
-a producer is given one when it is built.
+partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, transactional_producer.py. `Rules` gathers them;
+a coordinator, a partition or a producer is given one when it is built.
 """
 
 from __future__ import annotations
