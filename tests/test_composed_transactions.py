@@ -244,7 +244,8 @@ def test_a_batch_that_a_new_leader_lacks_is_not_acknowledged(composed: Composed)
     assert stage.cluster.partitions[P1].log == []
     exchange = stage.cluster.produce[C1][P1]
     assert exchange is not None
-    assert exchange.error is Errors.NOT_LEADER_OR_FOLLOWER
+    assert exchange.response is not None
+    assert exchange.response.error is Errors.NOT_LEADER_OR_FOLLOWER
     assert stage.cluster.receive_produce(C1, P1), "it will be sent again"
     assert stage.cluster.handle_produce(C1, P1, False)
     assert stage.cluster.verify_partition(B1, C1, P1, False)
@@ -260,10 +261,14 @@ def test_a_batch_that_a_new_leader_lacks_is_not_acknowledged(composed: Composed)
 
 def test_a_leader_that_is_elected_again_brings_what_it_has(composed: Composed) -> None:
     stage = Stage(composed)
+    stage.cluster.now = 77
     stage.write(P1)
+    old = stage.cluster.partitions[P1]
     stage.fetch(1, B2)
     stage.elect(1, B2, B1, B3)
+    assert stage.cluster.partitions[P1] is not old
     assert len(stage.cluster.partitions[P1].log) == 1, "kept, and not committed"
+    assert stage.cluster.partitions[P1].timestamps == [77]
     assert stage.cluster.partitions[P1].high_watermark == 0
     stage.elect(1, B1, B2, B3)
     assert (stage.cluster.data[P1].kept, stage.cluster.data[P1].fail_overs) == (2, 2)
@@ -550,6 +555,7 @@ def test_a_new_leader_that_lacks_what_has_committed_is_no_step(
     partition = stage.cluster.partitions[P1]
     assert (len(partition.log), partition.high_watermark) == (1, 1)
     stage.elect(1, B2, B1, B3)
+    partition = stage.cluster.partitions[P1]
     assert (partition.log, partition.high_watermark, stage.cluster.data[P1].committed) == ([], 0, [])
     found = stage.ends(composed)
     assert set(found) == {TRANSACTIONS}

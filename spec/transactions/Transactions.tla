@@ -53,7 +53,9 @@ VARIABLES
     metadata,     \* per broker: its memory (TransactionMetadata); of a decided transaction the partitions still without marker
     pending,      \* per broker: the state that its memory is about to take (pendingState); the record is the last of its log
     sending,      \* per broker: the coordinator epoch of its entry in transactionsWithPendingMarkers, 0: there is none
-    aside,        \* per broker: what its memory has beside that (see Aside)
+    hasFailedEpochFence, \* per broker: the epoch of its metadata is one that it wanted to fence with, and could not write
+    pendingCompleteTxn,  \* per broker: the state that a second thread, which has found the transaction complete, too, leads it to
+    earlierTimestamp,    \* per broker: the pending transition's txnLastUpdateTimestamp is before that of its metadata
     issued,       \* how many producer ids were issued; they are 1, 2, ...
     \* the clients
     begun,        \* how many transactions were begun; they are 1, 2, ...
@@ -79,9 +81,9 @@ VARIABLES
     \* history, never part of a trace
     told          \* per transaction: what its client was told by EndTxn
 
-vars == <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc, lateRpc,
-          produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex, offsets, fetch,
-          position, returned, told>>
+vars == <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence, pendingCompleteTxn,
+          earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark,
+          lastStableOffset, entry, abortedIndex, offsets, fetch, position, returned, told>>
 
 Ghosts == <<told>>
 
@@ -107,10 +109,6 @@ Completed == {"CompleteCommit", "CompleteAbort"}
 \* previousPid: that of the record before; nextPid: follows when the epochs are used up; 0 none.
 Metadata == [state : Undecided \cup Prepared \cup Completed, pid : Pids, previousPid : PidOrNone, nextPid : PidOrNone,
              epoch : EpochOrNone, lastEpoch : EpochOrNone, partitions : SUBSET Partitions]
-
-\* fence: the epoch of its metadata is one that it could not write, with which it wanted to fence (hasFailedEpochFence);
-\* second: a second thread is about to complete the transaction, so; clock: its clock has gone back behind its last record.
-Aside == [fence : BOOLEAN, second : {"none"} \cup Completed, clock : BOOLEAN]
 
 ClientStates == {"UNINITIALIZED", "INITIALIZING", "READY", "IN_TRANSACTION", "COMMITTING_TRANSACTION", "ABORTING_TRANSACTION",
                  "ABORTABLE_ERROR", "FATAL_ERROR"}
@@ -188,7 +186,9 @@ TypeOK ==
     /\ metadata \in [Brokers -> Metadata]
     /\ pending \in [Brokers -> {"none"} \cup Undecided \cup Prepared \cup Completed]
     /\ sending \in [Brokers -> CoordinatorEpochs]
-    /\ aside \in [Brokers -> Aside]
+    /\ hasFailedEpochFence \in [Brokers -> BOOLEAN]
+    /\ pendingCompleteTxn \in [Brokers -> {"none"} \cup Completed]
+    /\ earlierTimestamp \in [Brokers -> BOOLEAN]
     /\ issued \in Pids
     /\ begun \in 0..MaxTransaction
     /\ client \in [Clients -> Client]
@@ -225,8 +225,6 @@ NoEntry == [epoch |-> -1, sequence |-> -1, coordinatorEpoch |-> -1, first |-> -1
 \* The coordinator makes it when it first hears of the transactional id.
 FirstMetadata == [state |-> "Empty", pid |-> 1, previousPid |-> 0, nextPid |-> 0, epoch |-> -1, lastEpoch |-> -1,
                   partitions |-> {}]
-
-NothingAside == [fence |-> FALSE, second |-> "none", clock |-> FALSE]
 
 NewClient == [state |-> "UNINITIALIZED", pid |-> 0, epoch |-> -1, transaction |-> 0, partitions |-> {},
               next |-> [p \in Partitions |-> 0], bump |-> FALSE]
@@ -311,10 +309,10 @@ AbortOnInvalidEpoch(reply) == Case("AbortOnInvalidEpoch", reply.error = "INVALID
 
 \* KAFKA-9666. Without it every attempt to fence takes an epoch, though none can be written, until there is none left (row 80,
 \* version 1).
-FenceOnce(b) == Case("FenceOnce", aside[b].fence)
+FenceOnce(b) == Case("FenceOnce", hasFailedEpochFence[b])
 
 \* KAFKA-8803, KAFKA-5415. Without it a transition whose time is before the last one's is written, and pending for ever (row 88).
-AcceptEarlierTime(b) == Case("AcceptEarlierTime", aside[b].clock)
+AcceptEarlierTime(b) == Case("AcceptEarlierTime", earlierTimestamp[b])
 
 \* KAFKA-10080. Without it two threads that have found a transaction complete both write that down, one of them in the next
 \* transaction (row 85).
@@ -355,13 +353,16 @@ OngoingOfItsEpoch(e, r) == Guard("OngoingOfItsEpoch", e.epoch = r.epoch)
 \* KIP-98. Without it a process that was replaced writes behind its successor.
 EpochNotOlder(e, r) == Guard("EpochNotOlder", r.epoch >= e.epoch)
 
-\* KAFKA-9144. A producer is forgotten when it has written nothing for a day, and no marker was written for it: nothing that was sent
-\* before is still under way, and every deposed coordinator has heard of it. Without it only batches count; a producer is forgotten
-\* as soon as its marker is written, and the marker of an older coordinator is accepted (row 68).
-TrackMarkerTime(p, pid) == Guard("TrackMarkerTime",
+\* The specification has no clock: producer.id.expiration.ms are over for a producer when nothing that was sent to the partition
+\* before is still under way or being verified there, and every deposed coordinator has heard of that.
+EnvironmentNothingOutlivesExpiration(p, pid) ==
     /\ \A b \in Brokers : Serving(b) => Acting(b)
     /\ \A b \in Brokers : ~IsMarkerOf(marker[b][p], pid) /\ ~IsMarkerOf(lateMarker[b][p], pid)
-    /\ \A c \in Clients : ~IsBatchOf(produce[c][p], pid) /\ ~IsBatchOf(lateProduce[c][p], pid))
+    /\ \A c \in Clients : ~IsBatchOf(produce[c][p], pid) /\ ~IsBatchOf(lateProduce[c][p], pid)
+
+\* KAFKA-9144. A producer is forgotten producer.id.expiration.ms after its last batch or marker. Without it only batches count; a
+\* producer is forgotten as soon as its marker is written, and the marker of an older coordinator is accepted (row 68).
+TrackMarkerTime(p, pid) == Guard("TrackMarkerTime", EnvironmentNothingOutlivesExpiration(p, pid))
 
 \* KAFKA-19446 (KIP-1228). Without it a marker that comes again ends the next transaction (row 76).
 MarkerOfItsTransaction(e, m) == Guard("MarkerOfItsTransaction", m.epoch > e.epoch)
@@ -687,7 +688,9 @@ Init ==
     /\ metadata = [b \in Brokers |-> FirstMetadata]
     /\ pending = [b \in Brokers |-> "none"]
     /\ sending = [b \in Brokers |-> 0]
-    /\ aside = [b \in Brokers |-> NothingAside]
+    /\ hasFailedEpochFence = [b \in Brokers |-> FALSE]
+    /\ pendingCompleteTxn = [b \in Brokers |-> "none"]
+    /\ earlierTimestamp = [b \in Brokers |-> FALSE]
     /\ issued = 1
     /\ begun = 0
     /\ client = [c \in Clients |-> NewClient]
@@ -722,8 +725,9 @@ SendInitProducerId(c, b) ==
                                   pid |-> IF client[c].bump THEN client[c].pid ELSE 0,
                                   epoch |-> IF client[c].bump THEN client[c].epoch ELSE -1,
                                   partitions |-> {}, result |-> "ABORT"]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, lateRpc, produce, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -734,8 +738,9 @@ BeginTransaction(c, k) ==
     \* effect
     /\ begun' = k
     /\ client' = [client EXCEPT ![c].state = "IN_TRANSACTION", ![c].transaction = k, ![c].partitions = {}]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, rpc, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, rpc, lateRpc, produce, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -750,9 +755,9 @@ SendAddPartitions(c, b, p) ==
     /\ client[c].state = "IN_TRANSACTION" /\ rpc[c].type = "idle" /\ p \notin client[c].partitions /\ ~IsOffsets(p)
     \* effect
     /\ rpc' = [rpc EXCEPT ![c] = AddRequest(c, b, p)]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
-                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
-                   abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, lateRpc, produce, lateProduce, marker, lateMarker,
+                   log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -764,9 +769,9 @@ SendAddOffsets(c, b, p) ==
     /\ client[c].state = "IN_TRANSACTION" /\ rpc[c].type = "idle" /\ p \notin client[c].partitions /\ IsOffsets(p)
     \* effect
     /\ rpc' = [rpc EXCEPT ![c] = AddRequest(c, b, p)]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
-                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
-                   abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, lateRpc, produce, lateProduce, marker, lateMarker,
+                   log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -779,8 +784,9 @@ SendProduce(c, p) ==
     /\ client' = [client EXCEPT ![c].partitions = @ \cup {p}, ![c].next[p] = @ + 1]
     /\ produce' = [produce EXCEPT ![c][p] = [type |-> "request", pid |-> client[c].pid, epoch |-> client[c].epoch,
                                              sequence |-> client[c].next[p], transaction |-> client[c].transaction]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, rpc, lateRpc, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -794,8 +800,9 @@ SendTxnOffsetCommit(c, p) ==
     /\ client' = [client EXCEPT ![c].partitions = @ \cup {p}]
     /\ produce' = [produce EXCEPT ![c][p] = [type |-> "request", pid |-> client[c].pid, epoch |-> client[c].epoch,
                                              sequence |-> -1, transaction |-> client[c].transaction]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, rpc, lateRpc, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -813,8 +820,9 @@ SendEndTxn(c, b, result) ==
     /\ client' = [client EXCEPT ![c].state = IF result = "COMMIT" THEN "COMMITTING_TRANSACTION" ELSE "ABORTING_TRANSACTION"]
     /\ rpc' = [rpc EXCEPT ![c] = [type |-> "request", kind |-> "end", broker |-> b, pid |-> client[c].pid,
                                   epoch |-> client[c].epoch, partitions |-> {}, result |-> result]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, lateRpc, produce, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -836,8 +844,9 @@ ReceiveInitProducerId(c) ==
                      transaction |-> m.transaction, partitions |-> m.partitions,
                      next |-> [p \in Partitions |-> IF reply.error = "NONE" THEN 0 ELSE m.next[p]],
                      bump |-> m.bump /\ reply.error # "NONE"]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, lateRpc, produce, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -852,8 +861,9 @@ ReceiveAddPartitions(c) ==
     /\ client' = [client EXCEPT
                     ![c].state = IF m.state # "FATAL_ERROR" /\ reply.error \in FatalErrors THEN "FATAL_ERROR" ELSE @,
                     ![c].partitions = IF reply.error = "NONE" THEN @ \cup reply.partitions ELSE @]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, lateRpc, produce, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -875,8 +885,9 @@ ReceiveEndTxn(c) ==
                      partitions |-> IF done THEN {} ELSE m.partitions,
                      next |-> [p \in Partitions |-> IF done /\ V2 THEN 0 ELSE m.next[p]],
                      bump |-> m.bump /\ (~done \/ (Has("BumpAfterDoubt") /\ ~V2))]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, lateRpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, lateRpc, produce, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ told' = NextTold(c)
 
@@ -899,8 +910,9 @@ ReceiveProduce(c, p) ==
                     ![c].state = IF ok \/ m.state = "FATAL_ERROR" THEN @
                                  ELSE IF abort THEN "ABORTABLE_ERROR" ELSE "FATAL_ERROR",
                     ![c].bump = @ \/ ~ok]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, rpc, lateRpc, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -918,8 +930,9 @@ ReceiveTxnOffsetCommit(c, p) ==
     /\ produce' = [produce EXCEPT ![c][p] = IF again THEN BatchRequest(reply) ELSE Idle]
     /\ client' = [client EXCEPT ![c].state = IF ok \/ (abort /\ m.state # "IN_TRANSACTION") THEN @
                                             ELSE IF abort THEN "ABORTABLE_ERROR" ELSE "FATAL_ERROR"]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, rpc, lateRpc, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -937,8 +950,9 @@ GiveUpProduce(c, p, keep) ==
     /\ produce' = [produce EXCEPT ![c][p] = Idle]
     /\ lateProduce' = IF keep THEN [lateProduce EXCEPT ![c][p] = slot] ELSE lateProduce
     /\ client' = [client EXCEPT ![c].state = IF @ = "FATAL_ERROR" THEN @ ELSE "ABORTABLE_ERROR", ![c].bump = TRUE]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, rpc, lateRpc,
-                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, rpc, lateRpc, marker, lateMarker, log, highWatermark,
+                   lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -953,8 +967,9 @@ DisconnectOffsets(c, p, keep) ==
     \* effect
     /\ produce' = [produce EXCEPT ![c][p] = IF client[c].state = "IN_TRANSACTION" THEN BatchRequest(slot) ELSE Idle]
     /\ lateProduce' = IF keep THEN [lateProduce EXCEPT ![c][p] = slot] ELSE lateProduce
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -967,8 +982,9 @@ DisconnectRpc(c, keep) ==
     \* effect
     /\ rpc' = [rpc EXCEPT ![c] = Idle]
     /\ lateRpc' = IF keep THEN [lateRpc EXCEPT ![c] = rpc[c]] ELSE lateRpc
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, produce, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -985,8 +1001,9 @@ CrashClient(c) ==
     /\ lateProduce' = [lateProduce EXCEPT ![c] =
                         [p \in Partitions |-> IF IsOpen(produce[c][p]) /\ lateProduce[c][p].type = "idle" THEN produce[c][p]
                                               ELSE lateProduce[c][p]]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, marker,
-                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, marker, lateMarker, log, highWatermark, lastStableOffset,
+                   entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1015,8 +1032,9 @@ AppendInitProducerId(b, c, late) ==
     /\ Write(b, InitRecord(metadata[b], r, InitVerdict(b, r)))
     /\ issued' = IF InitVerdict(b, r) = "ROTATE" THEN issued + 1 ELSE issued
     /\ Park(c, late, "init", b, {})
-    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
-                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, hasFailedEpochFence, pendingCompleteTxn, earlierTimestamp,
+                   begun, client, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1031,8 +1049,9 @@ FenceProducer(b, c, late) ==
     /\ Write(b, EndRecord(b, "ABORT", TRUE))
     /\ issued' = IF EndRecord(b, "ABORT", TRUE).nextPid # 0 THEN issued + 1 ELSE issued
     /\ Park(c, late, "fence", b, {})
-    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
-                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, hasFailedEpochFence, pendingCompleteTxn, earlierTimestamp,
+                   begun, client, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1045,8 +1064,9 @@ AppendAddPartitions(b, c, late) ==
     \* effect
     /\ Write(b, AddRecord(metadata[b], CHOOSE p \in r.partitions : TRUE))
     /\ Park(c, late, "add", b, r.partitions)
-    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, aside, issued, begun, client, produce, lateProduce, marker,
-                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, hasFailedEpochFence, pendingCompleteTxn, earlierTimestamp,
+                   issued, begun, client, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1060,8 +1080,9 @@ AppendEndTxn(b, c, late) ==
     /\ Write(b, EndRecord(b, r.result, FALSE))
     /\ issued' = IF EndRecord(b, r.result, FALSE).nextPid # 0 THEN issued + 1 ELSE issued
     /\ Park(c, late, "end", b, {})
-    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, aside, begun, client, produce, lateProduce, marker,
-                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, hasFailedEpochFence, pendingCompleteTxn, earlierTimestamp,
+                   begun, client, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1078,8 +1099,9 @@ AnswerRpc(b, c, late) ==
               ELSE [rpc EXCEPT ![c] = RpcReply(r.kind, RpcVerdict(b, r), IF says THEN metadata[b].pid ELSE 0,
                                                IF says THEN metadata[b].epoch ELSE -1, r.partitions)]
     /\ lateRpc' = IF late THEN [lateRpc EXCEPT ![c] = Idle] ELSE lateRpc
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, produce, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1100,8 +1122,9 @@ VerifyPartition(b, c, p, late) ==
     /\ VerificationVerdict(b, r, p) = "NONE"
     \* effect
     /\ Goes(c, p, late, Verified(r, r.guard))
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1115,8 +1138,9 @@ AppendVerified(b, c, p, late) ==
     \* effect
     /\ Write(b, AddRecord(metadata[b], p))
     /\ Goes(c, p, late, Adding(r, r.guard, b))
-    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, aside, issued, begun, client, rpc, lateRpc, marker,
-                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, hasFailedEpochFence, pendingCompleteTxn, earlierTimestamp,
+                   issued, begun, client, rpc, lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
+                   abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1129,8 +1153,9 @@ RefuseVerification(b, c, p, late) ==
     /\ verdict \notin {"NONE", "APPEND"}
     \* effect
     /\ Answered(c, p, late, BatchReply(r, IF verdict = "PRODUCER_FENCED" THEN "INVALID_PRODUCER_EPOCH" ELSE verdict))
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1141,8 +1166,9 @@ AbortTimedOutTransaction(b) ==
     \* effect
     /\ Write(b, EndRecord(b, "ABORT", TRUE))
     /\ issued' = IF EndRecord(b, "ABORT", TRUE).nextPid # 0 THEN issued + 1 ELSE issued
-    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, aside, begun, client, rpc, lateRpc, produce, lateProduce,
-                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, hasFailedEpochFence, pendingCompleteTxn, earlierTimestamp,
+                   begun, client, rpc, lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset,
+                   entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1158,13 +1184,14 @@ ProduceFailures(b, error) ==
 LateFailures(b) ==
     [c \in Clients |-> [p \in Partitions |-> IF IsAdding(lateProduce[c][p], b) THEN Idle ELSE lateProduce[c][p]]]
 
-\* ClockGoesBack   who: the broker's clock   code: transactions/coordinator.py
+\* ClockGoesBack   who: the broker's clock   code: transactions/sim/cluster.py
 \* The time of the transition that is pending is before the last one's: another broker wrote that, or the clock was set.
 ClockGoesBack(b) ==
     \* enabled when
-    /\ Serving(b) /\ pending[b] # "none" /\ IsWritten(b) /\ ~aside[b].clock
+    /\ Serving(b) /\ pending[b] # "none" /\ IsWritten(b) /\ ~earlierTimestamp[b]
     \* effect
-    /\ aside' = [aside EXCEPT ![b].clock = TRUE]
+    /\ earlierTimestamp' = [earlierTimestamp EXCEPT ![b] = TRUE]
+    /\ UNCHANGED <<hasFailedEpochFence, pendingCompleteTxn>>
     /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
@@ -1175,7 +1202,7 @@ ClockGoesBack(b) ==
 CommitRecord(b) ==
     LET record == Head(unreplicated[b])
         mine   == /\ Serving(b) /\ pending[b] # "none" /\ IsWritten(b) /\ Len(unreplicated[b]) = 1
-                  /\ AcceptEarlierTime(b) \/ ~aside[b].clock IN
+                  /\ AcceptEarlierTime(b) \/ ~earlierTimestamp[b] IN
     \* enabled when
     /\ leaderAndEpoch.broker = b /\ unreplicated[b] # <<>>
     \* effect
@@ -1184,9 +1211,10 @@ CommitRecord(b) ==
     /\ metadata' = [metadata EXCEPT ![b] = IF mine THEN record ELSE @]
     /\ pending' = [pending EXCEPT ![b] = IF mine THEN "none" ELSE @]
     /\ sending' = [sending EXCEPT ![b] = IF mine /\ record.state \in Prepared THEN epoch[b] ELSE @]
-    /\ aside' = [aside EXCEPT ![b] =
-                    [fence |-> @.fence /\ ~(mine /\ record.state \in Prepared), clock |-> @.clock /\ ~mine,
-                     second |-> IF mine /\ record.state \in {"Empty"} \cup Prepared THEN "none" ELSE @.second]]
+    /\ hasFailedEpochFence' = [hasFailedEpochFence EXCEPT ![b] = @ /\ ~(mine /\ record.state \in Prepared)]
+    /\ pendingCompleteTxn' = [pendingCompleteTxn EXCEPT ![b] =
+                                IF mine /\ record.state \in {"Empty"} \cup Prepared THEN "none" ELSE @]
+    /\ earlierTimestamp' = [earlierTimestamp EXCEPT ![b] = @ /\ ~mine]
     /\ rpc' = IF mine THEN RpcAnswers(b, record) ELSE rpc
     /\ produce' = IF mine THEN Added(produce, b) ELSE produce
     /\ lateProduce' = IF mine THEN Added(lateProduce, b) ELSE lateProduce
@@ -1210,10 +1238,12 @@ FailAppend(b) ==
     /\ pending' = [pending EXCEPT ![b] = IF clears /\ ~keeps THEN "none"
                                        ELSE IF keeps \/ pending[b] \notin Completed THEN @ ELSE "none"]
     /\ metadata' = [metadata EXCEPT ![b].epoch = IF fences THEN record.epoch ELSE @, ![b].lastEpoch = IF fences THEN -1 ELSE @]
-    /\ aside' = [aside EXCEPT ![b].fence = @ \/ fences, ![b].clock = FALSE]
+    /\ hasFailedEpochFence' = [hasFailedEpochFence EXCEPT ![b] = @ \/ fences]
+    /\ earlierTimestamp' = [earlierTimestamp EXCEPT ![b] = FALSE]
     /\ rpc' = RpcFailures(b, "COORDINATOR_NOT_AVAILABLE")
     /\ produce' = ProduceFailures(b, "COORDINATOR_NOT_AVAILABLE")
     /\ lateProduce' = LateFailures(b)
+    /\ UNCHANGED <<pendingCompleteTxn>>
     /\ UNCHANGED <<leaderAndEpoch, stored, epoch, sending, issued, begun, client, lateRpc, marker, lateMarker,
                    log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
@@ -1229,8 +1259,9 @@ BecomeCoordinator(b, keep) ==
     /\ leaderAndEpoch' = [broker |-> b, epoch |-> leaderAndEpoch.epoch + 1]
     /\ unreplicated' = [unreplicated EXCEPT ![b] = SubSeq(unreplicated[leaderAndEpoch.broker], 1, keep),
                                             ![leaderAndEpoch.broker] = IF Serving(leaderAndEpoch.broker) THEN @ ELSE <<>>]
-    /\ UNCHANGED <<stored, epoch, metadata, pending, sending, aside, issued, begun, client, rpc, lateRpc, produce,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<stored, epoch, metadata, pending, sending, hasFailedEpochFence, pendingCompleteTxn, earlierTimestamp, issued,
+                   begun, client, rpc, lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset,
+                   entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1247,8 +1278,9 @@ LoadTransactions(b) ==
     /\ epoch' = [epoch EXCEPT ![b] = leaderAndEpoch.epoch]
     /\ metadata' = [metadata EXCEPT ![b] = Loaded(b)]
     /\ sending' = [sending EXCEPT ![b] = IF ResumeOnLoad(LogEnd(b)) THEN leaderAndEpoch.epoch ELSE 0]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, pending, aside, issued, begun, client, rpc, lateRpc, produce,
-                   lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, pending, hasFailedEpochFence, pendingCompleteTxn, earlierTimestamp,
+                   issued, begun, client, rpc, lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark,
+                   lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1263,7 +1295,9 @@ Resign(b) ==
     /\ metadata' = [metadata EXCEPT ![b] = FirstMetadata]
     /\ pending' = [pending EXCEPT ![b] = "none"]
     /\ sending' = [sending EXCEPT ![b] = 0]
-    /\ aside' = [aside EXCEPT ![b] = NothingAside]
+    /\ hasFailedEpochFence' = [hasFailedEpochFence EXCEPT ![b] = FALSE]
+    /\ pendingCompleteTxn' = [pendingCompleteTxn EXCEPT ![b] = "none"]
+    /\ earlierTimestamp' = [earlierTimestamp EXCEPT ![b] = FALSE]
     /\ rpc' = RpcFailures(b, "NOT_COORDINATOR")
     /\ produce' = ProduceFailures(b, "NOT_COORDINATOR")
     /\ lateProduce' = LateFailures(b)
@@ -1284,9 +1318,9 @@ SendMarker(b, p) ==
     \* effect
     /\ marker' = [marker EXCEPT ![b][p] = [type |-> "marker", pid |-> m.pid, epoch |-> m.epoch, result |-> ResultOf(m.state),
                                            coordinatorEpoch |-> epoch[b]]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, lateMarker, log, highWatermark, lastStableOffset, entry,
-                   abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, lateMarker,
+                   log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1304,8 +1338,9 @@ ReceiveMarkerReply(b, p) ==
     /\ metadata' = [metadata EXCEPT ![b].partitions =
                         IF own /\ reply.error = "NONE" /\ metadata[b].state \in Prepared THEN @ \ {p} ELSE @]
     /\ sending' = [sending EXCEPT ![b] = IF ends THEN 0 ELSE @]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, pending, aside, issued, begun, client, rpc, lateRpc, produce,
-                   lateProduce, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, pending, hasFailedEpochFence, pendingCompleteTxn, earlierTimestamp,
+                   issued, begun, client, rpc, lateRpc, produce, lateProduce, lateMarker, log, highWatermark, lastStableOffset,
+                   entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1320,19 +1355,21 @@ CompleteTransaction(b) ==
     \* effect
     /\ Write(b, CompleteRecord(metadata[b]))
     /\ sending' = [sending EXCEPT ![b] = 0]
-    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, aside, issued, begun, client, rpc, lateRpc, produce, lateProduce,
-                   marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, hasFailedEpochFence, pendingCompleteTxn, earlierTimestamp, issued,
+                   begun, client, rpc, lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset,
+                   entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* FindCompletion   who: coordinator   code: transactions/coordinator.py
+\* FindCompletion   who: coordinator   code: transactions/coordinator.py (completion)
 \* Replies of two partitions are read by two threads, and both find that no marker is missing.
 FindCompletion(b) ==
     \* enabled when
     /\ Serving(b) /\ metadata[b].state \in Prepared /\ metadata[b].partitions = {}
-    /\ sending[b] = epoch[b] /\ pending[b] = "none" /\ aside[b].second = "none"
+    /\ sending[b] = epoch[b] /\ pending[b] = "none" /\ pendingCompleteTxn[b] = "none"
     \* effect
-    /\ aside' = [aside EXCEPT ![b].second = CompleteOf(metadata[b].state)]
+    /\ pendingCompleteTxn' = [pendingCompleteTxn EXCEPT ![b] = CompleteOf(metadata[b].state)]
+    /\ UNCHANGED <<hasFailedEpochFence, earlierTimestamp>>
     /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, issued, begun, client, rpc, lateRpc,
                    produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
@@ -1340,18 +1377,19 @@ FindCompletion(b) ==
 
 \* The second thread's record. It belongs to the completed transaction; no other has been decided since.
 SecondRecord(b) ==
-    [state |-> aside[b].second, pid |-> metadata[b].pid, previousPid |-> metadata[b].pid, nextPid |-> 0,
+    [state |-> pendingCompleteTxn[b], pid |-> metadata[b].pid, previousPid |-> metadata[b].pid, nextPid |-> 0,
      epoch |-> metadata[b].epoch, lastEpoch |-> metadata[b].lastEpoch, partitions |-> {}]
 
-\* CompleteAgain   who: coordinator   code: transactions/coordinator.py
+\* CompleteAgain   who: coordinator   code: transactions/coordinator.py (complete_transaction)
 \* The second thread goes on when the first has written the completion: it finds no entry, and leaves it at that.
 CompleteAgain(b) ==
     LET writes == CompleteOnce(b) IN
     \* enabled when
-    /\ Serving(b) /\ aside[b].second # "none" /\ pending[b] = "none" /\ metadata[b].state \notin Prepared
+    /\ Serving(b) /\ pendingCompleteTxn[b] # "none" /\ pending[b] = "none" /\ metadata[b].state \notin Prepared
     \* effect
     /\ IF writes THEN Write(b, SecondRecord(b)) ELSE UNCHANGED <<unreplicated, pending>>
-    /\ aside' = [aside EXCEPT ![b].second = "none"]
+    /\ pendingCompleteTxn' = [pendingCompleteTxn EXCEPT ![b] = "none"]
+    /\ UNCHANGED <<hasFailedEpochFence, earlierTimestamp>>
     /\ UNCHANGED <<leaderAndEpoch, stored, epoch, metadata, sending, issued, begun, client, rpc, lateRpc, produce, lateProduce,
                    marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
@@ -1371,7 +1409,7 @@ Appended(p, record) ==
 WithoutGuards(slots, p, pid) ==
     [c \in Clients |-> [q \in Partitions |-> IF q = p THEN Unguarded(slots[c][q], pid) ELSE slots[c][q]]]
 
-\* StartVerification   who: partition leader   code: transactions/partition.py
+\* StartVerification   who: partition leader   code: transactions/partition_leader.py (handle_produce)
 \* The batch's producer has no transaction here that the leader knows of: it asks the coordinator.
 StartVerification(c, p, late) ==
     LET r == BatchOf(c, p, late) IN
@@ -1381,12 +1419,13 @@ StartVerification(c, p, late) ==
     \* effect
     /\ Goes(c, p, late, Verifying(r, TRUE))
     /\ entry' = [entry EXCEPT ![p][r.pid].guard = Max(@, r.epoch)]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* AppendBatch   who: partition leader   code: transactions/partition.py
+\* AppendBatch   who: partition leader   code: transactions/partition_leader.py (handle_produce)
 AppendBatch(c, p, late) ==
     LET r      == BatchOf(c, p, late)
         record == [type |-> "data", pid |-> r.pid, epoch |-> r.epoch, sequence |-> r.sequence, transaction |-> r.transaction]
@@ -1399,8 +1438,9 @@ AppendBatch(c, p, late) ==
     /\ Appended(p, record)
     /\ produce' = IF late THEN live ELSE [live EXCEPT ![c][p] = Waiting(r, Len(log[p]))]
     /\ lateProduce' = IF late THEN [others EXCEPT ![c][p] = Idle] ELSE others
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, marker, lateMarker, highWatermark, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, marker, lateMarker, highWatermark,
+                   abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1409,7 +1449,7 @@ OldOffset(p, r) ==
     MaxOf({i \in 1..Len(log[p]) : IF log[p][i].type # "data" THEN FALSE
                                   ELSE log[p][i].pid = r.pid /\ log[p][i].epoch = r.epoch /\ log[p][i].sequence = r.sequence}) - 1
 
-\* AnswerDuplicate   who: partition leader   code: transactions/partition.py (duplicate_of)
+\* AnswerDuplicate   who: partition leader   code: transactions/partition_leader.py (handle_produce)
 AnswerDuplicate(c, p, late) ==
     LET r      == BatchOf(c, p, late)
         offset == OldOffset(p, r) IN
@@ -1418,12 +1458,13 @@ AnswerDuplicate(c, p, late) ==
     /\ BatchVerdict(p, r) = "DUPLICATE"
     \* effect
     /\ Answered(c, p, late, IF offset < highWatermark[p] THEN BatchReply(r, "NONE") ELSE Waiting(r, offset))
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* RejectBatch   who: partition leader   code: transactions/partition.py (append_error)
+\* RejectBatch   who: partition leader   code: transactions/partition_leader.py (handle_produce)
 RejectBatch(c, p, late) ==
     LET r == BatchOf(c, p, late) IN
     \* enabled when
@@ -1431,12 +1472,13 @@ RejectBatch(c, p, late) ==
     /\ BatchVerdict(p, r) \notin {"NONE", "DUPLICATE"}
     \* effect
     /\ Answered(c, p, late, BatchReply(r, BatchVerdict(p, r)))
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* RefuseOffsets   who: group coordinator   code: transactions/sim/cluster.py
+\* RefuseOffsets   who: group coordinator   code: transactions/partition_leader.py
 \* The group has no such member, or another generation. It is asked behind the transaction coordinator, which has the partition in
 \* the transaction then, and again when a late request comes.
 RefuseOffsets(c, p, late, error) ==
@@ -1447,12 +1489,13 @@ RefuseOffsets(c, p, late, error) ==
     /\ error \in GroupErrors
     \* effect
     /\ Answered(c, p, late, BatchReply(r, error))
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
-\* AppendMarker   who: partition leader   code: transactions/partition.py
+\* AppendMarker   who: partition leader   code: transactions/partition_leader.py (handle_marker)
 AppendMarker(b, p, late) ==
     LET m      == MarkerOf(b, p, late)
         e      == entry[p][m.pid]
@@ -1475,12 +1518,12 @@ AppendMarker(b, p, late) ==
                  ELSE [marker EXCEPT ![b][p] = [type |-> "waiting", coordinatorEpoch |-> m.coordinatorEpoch,
                                                 offset |-> Len(log[p])]]
     /\ lateMarker' = IF late THEN [lateMarker EXCEPT ![b][p] = Idle] ELSE lateMarker
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, highWatermark>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, highWatermark>>
     /\ UNCHANGED <<fetch, position, returned>>
     /\ UNCHANGED told
 
-\* RejectMarker   who: partition leader   code: transactions/partition.py (marker_error)
+\* RejectMarker   who: partition leader   code: transactions/partition_leader.py (handle_marker)
 RejectMarker(b, p, late) ==
     LET m == MarkerOf(b, p, late) IN
     \* enabled when
@@ -1491,8 +1534,9 @@ RejectMarker(b, p, late) ==
                  ELSE [marker EXCEPT ![b][p] = [type |-> "reply", coordinatorEpoch |-> m.coordinatorEpoch,
                                                 error |-> MarkerVerdict(p, m)]]
     /\ lateMarker' = IF late THEN [lateMarker EXCEPT ![b][p] = Idle] ELSE lateMarker
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1503,7 +1547,7 @@ MarkerReplicated(slot, offset) ==
     IF slot.type # "waiting" THEN slot
     ELSE IF slot.offset < offset THEN [type |-> "reply", coordinatorEpoch |-> slot.coordinatorEpoch, error |-> "NONE"] ELSE slot
 
-\* AdvanceHighWatermark   who: partition leader   code: transactions/partition.py
+\* AdvanceHighWatermark   who: partition leader   code: transactions/partition_leader.py
 AdvanceHighWatermark(p, offset) ==
     \* enabled when
     /\ offset > highWatermark[p] /\ offset <= Len(log[p])
@@ -1514,8 +1558,9 @@ AdvanceHighWatermark(p, offset) ==
                         IF q = p THEN BatchReplicated(produce[c][q], offset) ELSE produce[c][q]]]
     /\ marker' = [b \in Brokers |-> [q \in Partitions |->
                         IF q = p THEN MarkerReplicated(marker[b][q], offset) ELSE marker[b][q]]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, lateProduce, lateMarker, log, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, lateProduce, lateMarker, log, entry,
+                   abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1527,16 +1572,16 @@ ExpireProducer(p, pid) ==
     /\ TrackMarkerTime(p, pid)
     \* effect
     /\ entry' = [entry EXCEPT ![p][pid] = [NoEntry EXCEPT !.guard = entry[p][pid].guard]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset,
-                   abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker,
+                   lateMarker, log, highWatermark, lastStableOffset, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
 \* The error of a broker that does not lead the partition any more.
 LeadsNoMore(p) == IF IsOffsets(p) THEN "NOT_COORDINATOR" ELSE "NOT_LEADER_OR_FOLLOWER"
 
-\* ElectPartitionLeader   who: controller   code: transactions/partition.py (elect_partition_leader)
+\* ElectPartitionLeader   who: controller   code: transactions/sim/cluster.py
 \* Another broker leads the partition, with `keep` of its records; what it knows of producers it has from them. Verifications
 \* are forgotten; who waits is told that the old leader leads no more.
 ElectPartitionLeader(p, keep) ==
@@ -1560,8 +1605,8 @@ ElectPartitionLeader(p, keep) ==
                         THEN [type |-> "reply", coordinatorEpoch |-> marker[b][q].coordinatorEpoch,
                               error |-> "NOT_LEADER_OR_FOLLOWER"]
                         ELSE marker[b][q]]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, lateMarker, highWatermark>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, lateMarker, highWatermark>>
     /\ fetch' = [r \in IsolationLevels |-> [q \in Partitions |->
                     IF q = p /\ fetch[r][q].type = "delayed" THEN Idle ELSE fetch[r][q]]]
     /\ UNCHANGED <<position, returned>>
@@ -1579,8 +1624,9 @@ LoseMarker(b, p, keep) ==
     \* effect
     /\ marker' = [marker EXCEPT ![b][p] = Idle]
     /\ lateMarker' = IF keep THEN [lateMarker EXCEPT ![b][p] = marker[b][p]] ELSE lateMarker
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1590,8 +1636,9 @@ DropLateRpc(c) ==
     /\ lateRpc[c].type # "idle"
     \* effect
     /\ lateRpc' = [lateRpc EXCEPT ![c] = Idle]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, produce, lateProduce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1601,8 +1648,9 @@ DropLateProduce(c, p) ==
     /\ lateProduce[c][p].type # "idle"
     \* effect
     /\ lateProduce' = [lateProduce EXCEPT ![c][p] = Idle]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1612,8 +1660,9 @@ DropLateMarker(b, p) ==
     /\ lateMarker[b][p].type # "idle"
     \* effect
     /\ lateMarker' = [lateMarker EXCEPT ![b][p] = Idle]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1623,8 +1672,9 @@ RepeatMarker(b, p) ==
     /\ marker[b][p].type = "marker" /\ lateMarker[b][p].type = "idle"
     \* effect
     /\ lateMarker' = [lateMarker EXCEPT ![b][p] = marker[b][p]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -1637,13 +1687,13 @@ SendFetch(r, p) ==
     /\ fetch[r][p].type = "idle"
     \* effect
     /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "request"]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
-                   abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker,
+                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, position, returned>>
     /\ UNCHANGED told
 
-\* DelayFetch   who: partition leader   code: transactions/partition.py (last_readable)
+\* DelayFetch   who: partition leader   code: transactions/partition_leader.py (receive_fetch)
 \* There is nothing to be read: the fetch waits (DelayedFetch).
 DelayFetch(r, p) ==
     \* enabled when
@@ -1651,13 +1701,13 @@ DelayFetch(r, p) ==
     /\ LastReadable(r, p) <= position[r][p]
     \* effect
     /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "delayed"]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
-                   abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker,
+                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, position, returned>>
     /\ UNCHANGED told
 
-\* StartRead   who: partition leader   code: transactions/partition.py
+\* StartRead   who: partition leader   code: transactions/partition_leader.py (receive_fetch)
 \* There is something to be read, or a fetch has waited long enough.
 StartRead(r, p) ==
     \* enabled when
@@ -1667,9 +1717,9 @@ StartRead(r, p) ==
     /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "reading", end |-> Max(LastReadable(r, p), position[r][p]),
                                           stable |-> LastReadable(r, p) = highWatermark[p],
                                           delayed |-> fetch[r][p].type = "delayed"]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
-                   abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker,
+                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, position, returned>>
     /\ UNCHANGED told
 
@@ -1684,9 +1734,9 @@ AnswerFetch(r, p, end) ==
     \* effect
     /\ fetch' = [fetch EXCEPT ![r][p] = [type |-> "response", end |-> end,
                                           aborted |-> ResponseAborted(r, p, fetch[r][p], end)]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
-                   abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker,
+                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, position, returned>>
     /\ UNCHANGED told
 
@@ -1702,9 +1752,9 @@ ReceiveFetch(r, p) ==
                         {o \in position[r][p]..(fetch[r][p].end - 1) :
                             /\ log[p][o + 1].type = "data"
                             /\ \A first \in fetch[r][p].aborted : ~IsAborted(r, p, first, o)}]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
-                   abortedIndex, offsets>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker,
+                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex, offsets>>
     /\ UNCHANGED told
 
 \* LoseFetch   who: the network   code: transactions/sim/fetching.py
@@ -1714,9 +1764,9 @@ LoseFetch(r, p) ==
     /\ fetch[r][p].type # "idle"
     \* effect
     /\ fetch' = [fetch EXCEPT ![r][p] = Idle]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, marker, lateMarker, log, highWatermark, lastStableOffset, entry,
-                   abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker,
+                   lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, position, returned>>
     /\ UNCHANGED told
 

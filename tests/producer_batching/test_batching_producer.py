@@ -15,8 +15,7 @@ from tidemark.producer_batching.batching_producer import BatchingProducer
 from tidemark.producer_batching.partitioner import partition_for_key
 from tidemark.producer_batching.record_accumulator import AccumulatorConfig
 from tidemark.producer_batching.sender import Sent
-from tidemark.transactions.messages import CoordinatorResponse
-from tidemark.transactions.protocol import PROTOCOL
+from tidemark.transactions.messages import TRANSACTION_VERSION, CoordinatorResponse
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.transactional_producer import ProducerState
 
@@ -31,7 +30,7 @@ OFFSET = TopicPartition("input", 0), 1, ConsumerGroupMetadata()
 MISSING = ProduceResponse(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
 
 
-def working(rules: Rules | None = None) -> BatchingProducer:
+def working(transaction_version: int = TRANSACTION_VERSION) -> BatchingProducer:
     """Producer 1 in epoch 3, with a transaction open; a batch has room for one large record, the memory for three."""
     config = AccumulatorConfig(
         batch_size=200,
@@ -41,7 +40,7 @@ def working(rules: Rules | None = None) -> BatchingProducer:
         delivery_timeout_ms=MOST,
         retry_backoff_ms=1,
     )
-    one = BatchingProducer(2, rules or Rules(), SequenceRules(), config)
+    one = BatchingProducer(2, Rules(), SequenceRules(), config, transaction_version=transaction_version)
     assert one.send_init_producer_id() is not None
     one.receive_init_producer_id(CoordinatorResponse(Errors.NONE, 1, 3))
     assert one.begin_transaction(1)
@@ -257,7 +256,7 @@ def test_what_is_late_before_it_is_sent_fails_the_transaction_too() -> None:
 
 
 def test_a_partition_belongs_to_a_transaction_of_version_1_when_it_was_added() -> None:
-    one = working(PROTOCOL.rules_without({"EpochPerTransaction"}))
+    one = working(transaction_version=1)
     one.send(FIRST, b"1", 0)
     assert one.poll(LINGER) == []
     assert one.send_add_partitions(0) is not None

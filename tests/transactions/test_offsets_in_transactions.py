@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 from tidemark.common.errors import Errors
+from tidemark.idempotence.messages import ProduceResponse
 from tidemark.transactions.protocol import PROTOCOL
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.cluster import GROUP_ERRORS, TransactionCluster
-from tidemark.transactions.sim.network import ProduceStage
 from tidemark.transactions.transactional_producer import ProducerState
 
 OFFSETS, DATA = 0, 1
@@ -48,10 +48,10 @@ def verified() -> TransactionCluster:
     return cluster
 
 
-def stage_of(cluster: TransactionCluster) -> ProduceStage | None:
-    """How far the TxnOffsetCommit is."""
+def is_on_its_way(cluster: TransactionCluster) -> bool:
+    """Whether the TxnOffsetCommit has not arrived."""
     exchange = cluster.produce[0][OFFSETS]
-    return None if exchange is None else exchange.stage
+    return exchange is not None and exchange.pending is None and exchange.response is None
 
 
 def test_batches_and_offsets_have_partitions_of_their_own() -> None:
@@ -111,13 +111,13 @@ def test_a_lost_connection_is_no_reason_to_abort() -> None:
     """The request is sent again; the one under way may still be written, and then is there twice."""
     cluster = verified()
     assert cluster.disconnect_offsets(0, OFFSETS, True)
-    assert (stage_of(cluster), cluster.clients[0].bump) == (ProduceStage.REQUEST, False)
+    assert (is_on_its_way(cluster), cluster.clients[0].bump) == (True, False)
     assert cluster.handle_produce(0, OFFSETS, True)
     assert cluster.handle_produce(0, OFFSETS, False)
     assert len(cluster.partitions[OFFSETS].log) == 2
     cluster.clients[0].require_abort()
     assert cluster.disconnect_offsets(0, OFFSETS, True)
-    assert stage_of(cluster) is None
+    assert cluster.produce[0][OFFSETS] is None
 
 
 def test_another_coordinator_of_the_group_is_asked_again() -> None:
@@ -126,6 +126,6 @@ def test_another_coordinator_of_the_group_is_asked_again() -> None:
     assert cluster.elect_partition_leader(OFFSETS, 0)
     exchange = cluster.produce[0][OFFSETS]
     assert exchange is not None
-    assert exchange.error is Errors.NOT_COORDINATOR
+    assert exchange.response == ProduceResponse(Errors.NOT_COORDINATOR, 0)
     assert cluster.receive_produce(0, OFFSETS)
-    assert stage_of(cluster) is ProduceStage.REQUEST
+    assert is_on_its_way(cluster)

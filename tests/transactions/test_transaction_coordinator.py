@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import BrokenInvariant, Errors
-from tidemark.transactions.coordinator import InitVerdict, TransactionCoordinator
+from tidemark.transactions.coordinator import InitVerdict, PendingCompleteTxn, TransactionCoordinator
 from tidemark.transactions.messages import (
     AddPartitionsToTxnRequest,
     CoordinatorResponse,
@@ -18,6 +18,7 @@ from tidemark.transactions.messages import (
 )
 from tidemark.transactions.protocol import PROTOCOL
 from tidemark.transactions.rules import Rules
+from tidemark.transactions.sim.state import transaction_version_of
 from tidemark.transactions.states import TransactionState
 
 LAST_EPOCH = 6
@@ -33,7 +34,8 @@ def coordinator(
     state: TransactionState = TransactionState.EMPTY, epoch: int = 0, rules: Rules | None = None, **other: object
 ) -> TransactionCoordinator:
     """One that serves in coordinator epoch 3, and has loaded a record of producer 1."""
-    one = TransactionCoordinator(rules or Rules(), LAST_EPOCH)
+    rules = rules or Rules()
+    one = TransactionCoordinator(rules, LAST_EPOCH, transaction_version_of(rules))
     record = TransactionLogValue(state, producer_epoch=epoch)._replace(**other)
     assert one.load_transactions(3, record, 0)
     return one
@@ -48,6 +50,13 @@ def answered(one: TransactionCoordinator, record: TransactionLogValue) -> Coordi
     (reply,) = one.commit_record(record)
     assert reply.token == "token"
     return reply.response
+
+
+def completed(one: TransactionCoordinator) -> TransactionLogValue:
+    """The record with which a thread completes the transaction."""
+    record = one.complete_transaction(one.completion())
+    assert record is not None
+    return record
 
 
 def end(one: TransactionCoordinator, epoch: int, committed: bool) -> TransactionLogValue:
@@ -186,7 +195,7 @@ class TestEndTxn:
         assert one.answer_rpc(sent._replace(committed=False)) == CoordinatorResponse(Errors.INVALID_TXN_STATE)
         for partition in (0, 1):
             one.receive_marker_reply(partition, WriteTxnMarkersResponse(3, Errors.NONE))
-        one.commit_record(one.complete_transaction())
+        one.commit_record(completed(one))
         assert one.answer_rpc(sent) == first
         assert one.answer_rpc(sent._replace(committed=False)) == CoordinatorResponse(Errors.INVALID_TXN_STATE)
 
@@ -210,7 +219,7 @@ class TestEndTxn:
         assert one.send_marker(0) == WriteTxnMarkersRequest(1, LAST_EPOCH, True, 3)
         for partition in (0, 1):
             one.receive_marker_reply(partition, WriteTxnMarkersResponse(3, Errors.NONE))
-        record = one.complete_transaction()
+        record = completed(one)
         assert (record.producer_id, record.producer_epoch, record.previous_producer_id) == (NEW_ID, 0, 1)
         assert record.last_producer_epoch == LAST_EPOCH - 1
         one.commit_record(record)
@@ -249,7 +258,7 @@ class TestMarkers:
         assert one.send_marker(0) is None
         one.receive_marker_reply(1, WriteTxnMarkersResponse(3, Errors.NONE))
         assert one.may_complete(False) is True
-        record = one.complete_transaction()
+        record = completed(one)
         assert one.may_complete(True) is None
         assert record.state is TransactionState.COMPLETE_ABORT
         assert one.commit_record(record) == ()
@@ -283,11 +292,11 @@ class TestFailures:
 
     def test_what_completes_a_transaction_is_tried_again(self) -> None:
         one = coordinator(TransactionState.PREPARE_ABORT, 1, partitions=frozenset())
-        record = one.complete_transaction()
+        record = completed(one)
         assert one.fail_append(record) == ()
         assert one.pending is TransactionState.COMPLETE_ABORT
         assert one.may_complete(False) is True
-        assert one.complete_transaction() == record
+        assert completed(one) == record
 
     def test_nothing_is_prepared_while_something_is_pending(self) -> None:
         one = ongoing()
@@ -314,32 +323,34 @@ class TestFailures:
         record = one.abort_timed_out_transaction(NEW_ID)
         assert record is not None
         assert one.fail_append(record) == ()
-        assert (one.value.producer_epoch, one.failed_fence) == (1, True)
+        assert (one.value.producer_epoch, one.has_failed_epoch_fence) == (1, True)
         again = one.abort_timed_out_transaction(NEW_ID)
         assert again is not None
         assert again.producer_epoch == epoch
         one.commit_record(again)
-        assert not one.failed_fence
+        assert not one.has_failed_epoch_fence
 
     def test_version_2_keeps_nothing_of_a_fence_that_it_could_not_write(self) -> None:
         one = ongoing()
         record = one.abort_timed_out_transaction(NEW_ID)
         assert record is not None
         one.fail_append(record)
-        assert (one.value.producer_epoch, one.failed_fence) == (0, False)
+        assert (one.value.producer_epoch, one.has_failed_epoch_fence) == (0, False)
 
     @pytest.mark.parametrize(("without", "pending"), [((), None), (("AcceptEarlierTime",), TransactionState.EMPTY)])
     def test_a_transition_of_an_earlier_time_counts(
         self, without: tuple[str, ...], pending: TransactionState | None
     ) -> None:
         one = coordinator(rules=PROTOCOL.rules_without(without))
-        assert not one.clock_goes_back(-1)
         record = one.append_init_producer_id(NEW, "token", NEW_ID)
-        assert not one.clock_goes_back(one.timestamp_ms)
-        assert one.clock_goes_back(-1)
-        assert not one.clock_goes_back(-2)
-        assert bool(one.commit_record(record)) is (pending is None)
-        assert one.pending is pending
+        assert bool(one.commit_record(record, -1)) is (pending is None)
+        assert (one.pending, one.timestamp_ms) == (pending, 0 if without else -1)
+
+    def test_a_transition_of_the_same_or_a_later_time_counts_always(self) -> None:
+        one = coordinator(rules=PROTOCOL.rules_without({"AcceptEarlierTime"}))
+        for time in (0, 5, 5):
+            assert one.commit_record(one.append_init_producer_id(NEW, "token", NEW_ID), time)
+        assert one.timestamp_ms == 5
 
 
 class TestTwoThreads:
@@ -348,19 +359,16 @@ class TestTwoThreads:
         one = coordinator(
             TransactionState.PREPARE_COMMIT, 1, PROTOCOL.rules_without(without), partitions=frozenset({0})
         )
-        assert not one.find_completion()
         one.receive_marker_reply(0, WriteTxnMarkersResponse(3, Errors.NONE))
-        assert one.find_completion()
-        assert not one.find_completion()
-        assert not one.may_complete_again()
-        one.commit_record(one.complete_transaction())
+        first, second = one.completion(), one.completion()
+        assert first == second == PendingCompleteTxn(3, TransactionState.COMPLETE_COMMIT)
+        record = one.complete_transaction(first)
+        assert record is not None
+        one.commit_record(record)
         one.commit_record(one.append_add_partitions(AddPartitionsToTxnRequest(1, 1, 0), "token"))
-        assert one.may_complete_again()
-        record = one.complete_again()
-        assert (record is not None) is bool(without)
+        again = one.complete_transaction(second)
+        assert (again is not None) is bool(without)
         assert one.pending is (TransactionState.COMPLETE_COMMIT if without else None)
-        with pytest.raises(BrokenInvariant, match="no second thread"):
-            one.complete_again()
 
 
 class TestTheLastEpoch:

@@ -7,10 +7,10 @@ from tidemark.common.errors import Errors
 from tidemark.groups.offset_records import TxnOffsetCommitRequest
 from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest
+from tidemark.idempotence.producer_state import PRODUCER_ID_EXPIRATION_MS
 from tidemark.transactions.fetcher import Fetcher
 from tidemark.transactions.messages import (
     AbortedTransaction,
-    EndTransactionMarker,
     FetchRequest,
     IsolationLevel,
     WriteTxnMarkersRequest,
@@ -20,8 +20,9 @@ from tidemark.transactions.partition import TransactionalPartition, offsets_batc
 from tidemark.transactions.protocol import PROTOCOL
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.reader import amiss
-from tidemark.transactions.sim.state import Acknowledged
+from tidemark.transactions.sim.state import Acknowledged, transaction_version_of
 
+DAY = PRODUCER_ID_EXPIRATION_MS
 TV1 = PROTOCOL.rules_without({"EpochPerTransaction"})
 
 
@@ -35,7 +36,8 @@ def marker(epoch: int, committed: bool = True, coordinator_epoch: int = 1) -> Wr
 
 def partition(*entries: ProduceRequest | WriteTxnMarkersRequest, rules: Rules | None = None) -> TransactionalPartition:
     """A leader that has written these, each verified, and all committed."""
-    one = TransactionalPartition(rules or Rules())
+    rules = rules or Rules()
+    one = TransactionalPartition(rules, transaction_version=transaction_version_of(rules))
     for entry in entries:
         if isinstance(entry, ProduceRequest):
             guard = one.start_verification(entry) if one.must_verify(entry) else None
@@ -111,10 +113,11 @@ class TestOffsets:
         one.append_marker(marker(1))
         one.append_batch(offsets(1, 8))
         one.append_marker(marker(2))
-        one.elect_partition_leader(3)
-        assert (one.offsets, one.staged) == (7, {1: 8})
-        one.elect_partition_leader(1)
-        assert (one.offsets, one.staged) == (0, {1: 7})
+        for keep, known in ((4, (8, {})), (3, (7, {1: 8})), (1, (0, {1: 7}))):
+            other = group_partition()
+            other.append_as_follower(one.log, one.timestamps)
+            other.truncate_to(keep)
+            assert (other.offsets, other.staged) == known
 
 
 class TestVerification:
@@ -247,37 +250,57 @@ class TestReading:
             response = one.read(one.start_read(FetchRequest(first, IsolationLevel.READ_COMMITTED), False), end)
             assert response.aborted_transactions == tuple(AbortedTransaction(1, offset) for offset in listed)
 
-    @pytest.mark.parametrize("keep", [2, 3])
+    @pytest.mark.parametrize("keep", [2, 3, 4])
     def test_a_new_leader_learns_it_all_from_its_log(self, keep: int) -> None:
         entries = (batch(0), marker(1, committed=False), batch(1), marker(2))
         one = TransactionalPartition(Rules())
-        for entry in entries:
-            one.append_batch(entry) if isinstance(entry, ProduceRequest) else one.append_marker(entry)
-        one.advance_high_watermark(2)
+        one.append_as_follower(partition(*entries).log, range(4))
         one.start_verification(batch(2))
-        one.elect_partition_leader(keep)
+        one.truncate_to(keep)
+        one.advance_high_watermark(2)
         again = partition(*entries[:keep])
-        assert one.log == [batch(0), EndTransactionMarker(1, 1, False, 1), batch(1)][:keep]
-        assert one.producers.entries == again.producers.entries
+        assert one.log == again.log
+        assert [entry._replace(last_timestamp=-1) for entry in one.producers.entries.values()] == [
+            *again.producers.entries.values()
+        ]
         assert one.transactions.first_offsets == again.transactions.first_offsets
         assert one.transactions.aborted == again.transactions.aborted
         assert one.transactions.coordinator_epochs == again.transactions.coordinator_epochs
-        assert one.transactions.guards == {}
+        assert one.transactions.guards.keys() == ({1} if keep == 4 else set())
         assert one.last_stable_offset() == 2
 
 
 class TestExpiry:
+    """A day after its last batch or marker, and not while its transaction is open."""
+
     def test_a_producer_that_has_nothing_open_is_forgotten_with_its_coordinator(self) -> None:
         one = partition(batch(0))
-        assert not one.may_expire(1)
-        one.append_marker(marker(1))
-        assert one.may_expire(1)
-        one.expire_producer(1)
-        assert not one.may_expire(1)
-        assert one.epoch_of(1) == -1
-        assert one.transactions.coordinator_epoch(1) == -1
-        one.elect_partition_leader(2)
-        assert one.epoch_of(1) == 1
+        assert one.expires_at(1) is None
+        assert not one.expire_producer(1, now=10 * DAY)
+        one.append_marker(marker(1), now=50)
+        assert one.expires_at(1) == 50 + DAY
+        assert not one.expire_producer(1, now=49 + DAY)
+        assert one.expire_producer(1, now=50 + DAY)
+        assert not one.expire_producer(1, now=51 + DAY)
+        assert (one.expires_at(1), one.epoch_of(1), one.transactions.coordinator_epoch(1)) == (None, -1, -1)
+
+    def test_without_the_rule_the_marker_does_not_count(self) -> None:
+        one = partition(batch(0), rules=PROTOCOL.rules_without({"TrackMarkerTime"}))
+        assert not one.expire_producer(1, now=0)
+        one.append_marker(marker(1), now=50)
+        assert one.expire_producer(1, now=50)
+
+    def test_times_are_in_the_log_and_come_back_with_it(self) -> None:
+        one = partition(batch(0))
+        one.append_marker(marker(1), now=50)
+        one.append_batch(batch(1), now=60)
+        one.append_marker(marker(2), now=70)
+        for keep, expires_at in ((4, 70 + DAY), (2, 50 + DAY)):
+            other = TransactionalPartition(Rules())
+            other.append_as_follower(one.log, one.timestamps)
+            other.truncate_to(keep)
+            assert other.expires_at(1) == expires_at
+            assert len(other.timestamps) == keep
 
 
 class TestLost:

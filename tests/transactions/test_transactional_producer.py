@@ -15,6 +15,7 @@ from tidemark.transactions.messages import (
 )
 from tidemark.transactions.protocol import PROTOCOL
 from tidemark.transactions.rules import Rules
+from tidemark.transactions.sim.state import transaction_version_of
 from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer
 
 TV1 = PROTOCOL.rules_without({"EpochPerTransaction"})
@@ -23,7 +24,8 @@ DONE = CoordinatorResponse(Errors.NONE, 1, 4)
 
 def ready(rules: Rules | None = None) -> TransactionalProducer:
     """One that has producer id 1 and epoch 3."""
-    one = TransactionalProducer(2, rules or Rules())
+    rules = rules or Rules()
+    one = TransactionalProducer(2, rules, transaction_version=transaction_version_of(rules))
     assert one.send_init_producer_id() == InitProducerIdRequest()
     one.receive_init_producer_id(CoordinatorResponse(Errors.NONE, 1, 3))
     return one

@@ -21,12 +21,14 @@ or a marker is one record of a replicated log.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from tidemark.common.errors import BrokenInvariant
 from tidemark.compositions.replicated_log import ReplicatedLog
 from tidemark.idempotence.messages import ProduceRequest
+from tidemark.idempotence.producer_state import NO_TIMESTAMP
 from tidemark.replication.sim.cluster import Cluster
-from tidemark.transactions.messages import LogEntry, TransactionLogValue, WriteTxnMarkersRequest
+from tidemark.transactions.messages import LogEntry, Partition, TransactionLogValue, WriteTxnMarkersRequest
 from tidemark.transactions.partition import TransactionalPartition
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.cluster import TransactionCluster
@@ -46,26 +48,33 @@ class ReplicatedStateLog(TransactionStateLog):
         return self.found[-1] if self.found else TransactionLogValue()
 
 
+class TimedEntry(NamedTuple):
+    """An entry of a data partition, and when its leader has appended it."""
+
+    entry: LogEntry
+    timestamp: int
+
+
 class ReplicatedPartition(TransactionalPartition):
     """A data partition whose log is `replica`'s: its leader's writes are produced there."""
 
     __slots__ = ("replica",)
 
-    def __init__(self, rules: Rules, replica: ReplicatedLog[LogEntry]) -> None:
-        super().__init__(rules)
+    def __init__(self, rules: Rules, transaction_version: int, replica: ReplicatedLog[TimedEntry]) -> None:
+        super().__init__(rules, transaction_version=transaction_version)
         self.replica = replica
 
-    def append_batch(self, request: ProduceRequest) -> int:
+    def append_batch(self, request: ProduceRequest, now: int = NO_TIMESTAMP) -> int:
         """Write a batch."""
-        return self._produced(super().append_batch(request))
+        return self._produced(super().append_batch(request, now))
 
-    def append_marker(self, request: WriteTxnMarkersRequest) -> int:
+    def append_marker(self, request: WriteTxnMarkersRequest, now: int = NO_TIMESTAMP) -> int:
         """Write a marker."""
-        return self._produced(super().append_marker(request))
+        return self._produced(super().append_marker(request, now))
 
     def _produced(self, offset: int) -> int:
         replica = self.replica
-        if not replica.append(replica.leader, self.log[offset]):
+        if not replica.append(replica.leader, TimedEntry(self.log[offset], self.timestamps[offset])):
             raise BrokenInvariant("a leader wrote an entry that the ISR is too small for")
         return offset
 
@@ -79,12 +88,15 @@ class ReplicatedTransactions(TransactionCluster):
     def __init__(
         self, state: Cluster, data: Sequence[Cluster], clients: int, first: Broker, last_epoch: int, rules: Rules
     ) -> None:
+        self.data: list[ReplicatedLog[TimedEntry]] = [ReplicatedLog(one, _leader(one)) for one in data]
         super().__init__(clients, state.count, len(data), first, last_epoch, rules)
         self.log = self.found = ReplicatedStateLog(state.count, first)
         self.state: ReplicatedLog[TransactionLogValue] = ReplicatedLog(state, first)
-        self.data: list[ReplicatedLog[LogEntry]] = [ReplicatedLog(one, _leader(one)) for one in data]
-        self.partitions = [ReplicatedPartition(rules, one) for one in self.data]
         self.refused: Broker | None = None
+
+    def new_partition(self, partition: Partition) -> TransactionalPartition:
+        """A data partition at a broker, whose replica has the log."""
+        return ReplicatedPartition(self.rules, self.transaction_version, self.data[partition])
 
     # --- coordinators -----------------------------------------------------------------------------------------------
 
@@ -242,16 +254,18 @@ class ReplicatedTransactions(TransactionCluster):
         for broker in log.replicated.replicas:
             if log.leads_anew(broker):
                 log.become_leader(broker)
-                known.log[:] = log.found()
-                known.high_watermark = min(known.high_watermark, len(known.log))
-                self.elect_partition_leader(partition, len(known.log))
+                successor = self.new_partition(partition)
+                found = log.found()
+                successor.append_as_follower([one.entry for one in found], [one.timestamp for one in found])
+                successor.advance_high_watermark(min(known.high_watermark, len(successor.log)))
+                self._lead(partition, successor)
 
     # --- reading back -----------------------------------------------------------------------------------------------
 
     def lost(self) -> int:
         """How many promises to applications are broken. It reads below the leaders' high watermarks, by markers.
         It asks neither the elected brokers nor last stable offsets."""
-        logs = [log.read_back() for log in self.data]
+        logs = [[one.entry for one in log.read_back()] for log in self.data]
         return amiss([by_markers(log) for log in logs], logs, self.told, self.acked)
 
 

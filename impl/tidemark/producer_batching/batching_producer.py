@@ -31,7 +31,7 @@ from tidemark.producer_batching.record_accumulator import (
     Waiting,
 )
 from tidemark.producer_batching.sender import Over, Sender, Sent
-from tidemark.transactions.messages import CoordinatorResponse, EndTxnRequest
+from tidemark.transactions.messages import TRANSACTION_VERSION, CoordinatorResponse, EndTxnRequest
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer, commit_without_error
 
@@ -97,8 +97,9 @@ class BatchingProducer(TransactionalProducer):
         sequence_rules: SequenceRules,
         config: AccumulatorConfig,
         commit_without_error: Callable[[bool], bool] = commit_without_error,
+        transaction_version: int = TRANSACTION_VERSION,
     ) -> None:
-        super().__init__(partitions, rules, commit_without_error)
+        super().__init__(partitions, rules, commit_without_error, transaction_version=transaction_version)
         window = ProducerConfig(max_in_flight=config.max_in_flight)
         self._accumulator = RecordAccumulator(partitions, config)
         self._sequences = TransactionSequences(partitions, sequence_rules, window, self)

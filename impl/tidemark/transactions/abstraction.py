@@ -5,11 +5,14 @@
 | `leaderAndEpoch` | the leader of __transaction_state's partition, and its epoch |
 | `stored`, `unreplicated` | its last committed record, each broker's records behind that |
 | `epoch`, `metadata`, `pending`, `sending` | the coordinator's `epoch`, `value`, `pending`, `sending` |
-| `aside` | its `failed_fence`, `second`, `earlier` |
+| `hasFailedEpochFence` | its `has_failed_epoch_fence` |
+| `pendingCompleteTxn`, `earlierTimestamp` | the simulator's: the completion that a coordinator's second thread holds,
+and whether its clock was back when it wrote its record |
 | `issued`, `begun` | how many producer ids were given out, and transactions begun |
 | `client` | the TransactionalProducer |
 | `rpc`, `lateRpc` | a request to a coordinator, that it is parked, or the reply |
-| `produce`, `lateProduce` | a batch by its stage; `guard`: the guard that it has is the one that the partition knows |
+| `produce`, `lateProduce` | a batch on its way, at the leader (PendingProduce), or the reply; `guard`: the guard that
+it has is the one that the partition knows |
 | `marker`, `lateMarker` | a marker on the way, its offset while it waits for the high watermark, or the reply |
 | `log`, `highWatermark`, `lastStableOffset` | the partition's |
 | `entry` | epoch and sequence of a producer's last batch (ProducerStateManager), its last marker's coordinator epoch,
@@ -39,6 +42,7 @@ from tidemark.transactions.messages import (
     TransactionLogValue,
 )
 from tidemark.transactions.partition import TransactionalPartition
+from tidemark.transactions.partition_leader import ProduceStage
 from tidemark.transactions.readings import Batch, Marker, Rpc, State
 
 Key = Any
@@ -113,11 +117,18 @@ class Abstraction(Abstract):
         """The epoch in which a coordinator sends markers."""
         return self._coordinators[broker].sending
 
-    def aside(self, broker: int) -> Key:
-        """The coordinator's state in memory that does not come from the log."""
-        coordinator = self._coordinators[broker]
-        second = coordinator.second
-        return coordinator.earlier, coordinator.failed_fence, "none" if second is None else second
+    def has_failed_epoch_fence(self, broker: int) -> Key:
+        """Whether a coordinator could not write the epoch that it has, with which it wanted to fence."""
+        return self._coordinators[broker].has_failed_epoch_fence
+
+    def pending_complete_txn(self, broker: int) -> Key:
+        """The completion that a second thread of a coordinator has found."""
+        completion = self._state.pending_complete_txn[broker]
+        return "none" if completion is None else completion.state
+
+    def earlier_timestamp(self, broker: int) -> Key:
+        """Whether the time of a coordinator's pending transition is before that of its last one."""
+        return self._state.earlier_timestamp[broker]
 
     def issued(self) -> Key:
         """How many producer ids were given out."""
@@ -163,17 +174,18 @@ class Abstraction(Abstract):
     def _batch(self, exchange: Batch | None, partition: int) -> Key:
         if exchange is None:
             return IDLE
-        stage = exchange.stage
         producer_id, epoch, sequence, transaction = exchange.request
-        if stage == "request":
-            return stage, epoch, producer_id, sequence, transaction
-        if stage == "waiting":
-            return stage, epoch, exchange.offset, producer_id, sequence, transaction
-        if stage == "reply":
-            return stage, epoch, exchange.error, producer_id, sequence, transaction
-        guarded = exchange.guard is self._partitions[partition].transactions.guard(producer_id)
-        if stage == "adding":
-            return stage, exchange.broker, epoch, guarded, producer_id, sequence, transaction
+        response, pending = exchange.response, exchange.pending
+        if response is not None:
+            return "reply", epoch, response.error, producer_id, sequence, transaction
+        if pending is None:
+            return "request", epoch, producer_id, sequence, transaction
+        stage = pending.stage
+        if stage is ProduceStage.WAITING:
+            return stage, epoch, pending.offset, producer_id, sequence, transaction
+        guarded = pending.guard is self._partitions[partition].transactions.guard(producer_id)
+        if stage is ProduceStage.VERIFYING and exchange.broker is not None:
+            return "adding", exchange.broker, epoch, guarded, producer_id, sequence, transaction
         return stage, epoch, guarded, producer_id, sequence, transaction
 
     def marker(self, broker: int, partition: int) -> Key:
@@ -321,7 +333,9 @@ READS: dict[str, Callable[..., Key]] = {
     "metadata": Abstraction.metadata,
     "pending": Abstraction.pending,
     "sending": Abstraction.sending,
-    "aside": Abstraction.aside,
+    "hasFailedEpochFence": Abstraction.has_failed_epoch_fence,
+    "pendingCompleteTxn": Abstraction.pending_complete_txn,
+    "earlierTimestamp": Abstraction.earlier_timestamp,
     "issued": Abstraction.issued,
     "begun": Abstraction.begun,
     "client": Abstraction.client,
@@ -344,6 +358,7 @@ READS: dict[str, Callable[..., Key]] = {
 """Variable -> what reads the key of its unit."""
 
 _WRITES = "unreplicated.b pending.b issued"
+_MEMORY = "hasFailedEpochFence.b pendingCompleteTxn.b earlierTimestamp.b"
 _ANSWERS = "rpc.* produce.** lateProduce.**"
 _APPENDS = "log.p entry.p lastStableOffset.p"
 
@@ -373,17 +388,17 @@ TOUCHES = {
     "AppendVerified": f"{_WRITES} produce.cp lateProduce.cp",
     "RefuseVerification": "produce.cp lateProduce.cp",
     "AbortTimedOutTransaction": _WRITES,
-    "ClockGoesBack": "aside.b",
-    "CommitRecord": f"stored unreplicated.b metadata.b pending.b sending.b aside.b {_ANSWERS}",
-    "FailAppend": f"unreplicated.b metadata.b pending.b aside.b {_ANSWERS}",
+    "ClockGoesBack": "earlierTimestamp.b",
+    "CommitRecord": f"stored unreplicated.b metadata.b pending.b sending.b {_MEMORY} {_ANSWERS}",
+    "FailAppend": f"unreplicated.b metadata.b pending.b hasFailedEpochFence.b earlierTimestamp.b {_ANSWERS}",
     "BecomeCoordinator": "leaderAndEpoch unreplicated.*",
     "LoadTransactions": "epoch.b metadata.b sending.b",
-    "Resign": f"epoch.b unreplicated.b metadata.b pending.b sending.b aside.b {_ANSWERS}",
+    "Resign": f"epoch.b unreplicated.b metadata.b pending.b sending.b {_MEMORY} {_ANSWERS}",
     "SendMarker": "marker.bp",
     "ReceiveMarkerReply": "metadata.b sending.b marker.bp",
     "CompleteTransaction": f"{_WRITES} sending.b",
-    "FindCompletion": "aside.b",
-    "CompleteAgain": "unreplicated.b pending.b aside.b",
+    "FindCompletion": "pendingCompleteTxn.b",
+    "CompleteAgain": "unreplicated.b pending.b pendingCompleteTxn.b",
     "StartVerification": "produce.cp lateProduce.cp entry.p",
     "AppendBatch": f"{_APPENDS} produce.*p lateProduce.*p",
     "AnswerDuplicate": "produce.cp lateProduce.cp",

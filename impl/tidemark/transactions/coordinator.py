@@ -17,12 +17,13 @@ its appends never commit.
 from __future__ import annotations
 
 from enum import Enum
+from typing import NamedTuple
 
 from tidemark.common.errors import BrokenInvariant, Errors
 from tidemark.transactions.messages import (
-    NO_PARTITIONS,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
+    TRANSACTION_VERSION,
     AddPartitionsToTxnRequest,
     CoordinatorRequest,
     CoordinatorResponse,
@@ -36,7 +37,7 @@ from tidemark.transactions.messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from tidemark.transactions.rules import Rules, is_exhausted, is_version_2
+from tidemark.transactions.rules import Rules, is_exhausted
 from tidemark.transactions.states import TransactionState
 
 
@@ -51,19 +52,25 @@ class InitVerdict(Enum):
     FENCE = "what is open is aborted first"
 
 
+class PendingCompleteTxn(NamedTuple):
+    """The completion of a transaction that was decided in this coordinator epoch, and the state that it leads to."""
+
+    coordinator_epoch: int
+    state: TransactionState
+
+
 Replies = tuple[Reply, ...]
 
 
 class TransactionCoordinator:
     """A broker's coordinator of one transactional id; it serves while `epoch`, that of the partition's leadership, is
-    not 0. `last_epoch`: the last producer epoch of an id, which only its last markers use (32,767 in Kafka).
+    not 0. `last_epoch`: the last producer epoch of an id, which only its last markers use (32,767 in Kafka);
+    `transaction_version`: the finalized feature level.
 
     `value`: its view of the transaction; once decided, `partitions` are those without a marker. `pending`: the
     state that a record leads to that has not committed. `sending`: the coordinator epoch in which the markers of a
-    decided transaction are sent, 0 if none are. `failed_fence`: the epoch of `value` was to fence with, and could not
-    be written; `timestamp_ms`: the time of `value` (txnLastUpdateTimestamp); `pending_timestamp_ms`: that of the
-    pending transition, the same unless `clock_goes_back`; `second`: a second thread has found the transaction complete,
-    and is about to write that state.
+    decided transaction are sent, 0 if none are. `has_failed_epoch_fence`: the epoch of `value` was to fence with, and
+    could not be written; `timestamp_ms`: the time of `value` (txnLastUpdateTimestamp).
     """
 
     __slots__ = (
@@ -74,19 +81,17 @@ class TransactionCoordinator:
         "_token",
         "_tv2",
         "epoch",
-        "failed_fence",
+        "has_failed_epoch_fence",
         "pending",
-        "pending_timestamp_ms",
-        "second",
         "sending",
         "timestamp_ms",
         "value",
     )
 
-    def __init__(self, rules: Rules, last_epoch: int) -> None:
+    def __init__(self, rules: Rules, last_epoch: int, transaction_version: int = TRANSACTION_VERSION) -> None:
         self._rules = rules
         self._last_epoch = last_epoch
-        self._tv2 = is_version_2(rules)
+        self._tv2 = transaction_version >= 2
         self._forget()
 
     def _forget(self) -> None:
@@ -94,9 +99,8 @@ class TransactionCoordinator:
         self.value = TransactionLogValue()
         self.pending: TransactionState | None = None
         self.sending = 0
-        self.failed_fence = False
-        self.timestamp_ms = self.pending_timestamp_ms = 0
-        self.second: TransactionState | None = None
+        self.has_failed_epoch_fence = False
+        self.timestamp_ms = 0
         self._token: Token = None
         self._error = Errors.NONE
         self._tells = False
@@ -309,7 +313,7 @@ class TransactionCoordinator:
             last = epoch
         elif rules.fence_on_time_out(request):
             last = NO_PRODUCER_EPOCH
-        ahead = fenced and rules.fence_once(self.failed_fence)
+        ahead = fenced and rules.fence_once(self.has_failed_epoch_fence)
         bumps = (rules.fence_on_time_out(request) and not ahead) or self._tv2
         used_up = rules.rotate_on_fence if fenced else is_exhausted
         rotates = self._tv2 and used_up(value.producer_epoch, self._last_epoch)
@@ -338,34 +342,20 @@ class TransactionCoordinator:
         token, self._token = self._token, None
         return () if token is None else (Reply(token, response),)
 
-    @property
-    def earlier(self) -> bool:
-        """Whether the time of the pending transition is before that of `value`."""
-        return self.pending_timestamp_ms < self.timestamp_ms
-
-    def clock_goes_back(self, timestamp_ms: int) -> bool:
-        """The pending state gets this time, which is before that of `value`. Either another broker wrote `value`, or
-        this broker's clock was fast. False if the pending state had such a time already, or this one is not."""
-        if self.pending is None or self.earlier or timestamp_ms >= self.timestamp_ms:
-            return False
-        self.pending_timestamp_ms = timestamp_ms
-        return True
-
-    def commit_record(self, record: TransactionLogValue) -> Replies:
-        """The record of the pending transition is replicated: it counts, and its request is answered."""
+    def commit_record(self, record: TransactionLogValue, timestamp_ms: int = 0) -> Replies:
+        """The record of the pending transition is replicated: it counts, and its request is answered. `timestamp_ms`:
+        its time, by this broker's clock. That may be before the time of `value`: clocks differ, and are set."""
         if self.pending is not record.state:
             raise BrokenInvariant(f"{record.state.value} has committed, and {self.pending} is pending")
-        time, last = self.pending_timestamp_ms, self.timestamp_ms
-        if time < last and not self._rules.accept_earlier_time(time, last):
+        last = self.timestamp_ms
+        if timestamp_ms < last and not self._rules.accept_earlier_time(timestamp_ms, last):
             return ()
         self.pending = None
-        self.timestamp_ms = time
+        self.timestamp_ms = timestamp_ms
         self.value = record
         if record.state.decided:
             self.sending = self.epoch
-            self.failed_fence = False
-        if record.state.decided or record.state is TransactionState.EMPTY:
-            self.second = None
+            self.has_failed_epoch_fence = False
         if not self._tells:
             return self._answered(CoordinatorResponse(self._error))
         if self._rules.tell_next_id(record.next_producer_id):
@@ -376,10 +366,9 @@ class TransactionCoordinator:
         """Too few replicas are in sync for the record of the pending transition. A completion is tried until it is
         written. Anything else has not happened, but that TV1 keeps the epoch that was to fence with."""
         pending, rules = self.pending, self._rules
-        self.pending_timestamp_ms = self.timestamp_ms
         abort = record.state is TransactionState.PREPARE_ABORT
         if abort and not self._tv2 and record.producer_epoch > self.value.producer_epoch:
-            self.failed_fence = True
+            self.has_failed_epoch_fence = True
             self.value = self.value._replace(
                 producer_epoch=record.producer_epoch, last_producer_epoch=NO_PRODUCER_EPOCH
             )
@@ -420,12 +409,25 @@ class TransactionCoordinator:
             return None
         return self._rules.complete_after_markers(self.value.partitions)
 
-    def complete_transaction(self) -> TransactionLogValue:
-        """All partitions have the marker. Where the epochs of the producer id are used up the next id follows."""
+    def completion(self) -> PendingCompleteTxn:
+        """The completion of the decided transaction, for a thread that has read the last reply to a marker. Two threads
+        may have."""
+        return PendingCompleteTxn(
+            self.epoch,
+            TransactionState.COMPLETE_COMMIT if self.value.state.commits else TransactionState.COMPLETE_ABORT,
+        )
+
+    def complete_transaction(self, completion: PendingCompleteTxn) -> TransactionLogValue | None:
+        """A thread completes the transaction (maybeWriteTxnCompletion). Where the epochs of the producer id are used up
+        the next id follows. None: another thread does it, or has. A completion that could not be written is pending,
+        and is written again."""
         value = self.value
+        retried = self.pending is completion.state
+        if not retried and not self._rules.complete_once(self.sending, completion.coordinator_epoch):
+            return None
         rotates = value.next_producer_id != NO_PRODUCER_ID
         record = TransactionLogValue(
-            TransactionState.COMPLETE_COMMIT if value.state.commits else TransactionState.COMPLETE_ABORT,
+            completion.state,
             value.next_producer_id if rotates else value.producer_id,
             value.producer_id,
             NO_PRODUCER_ID,
@@ -433,36 +435,6 @@ class TransactionCoordinator:
             value.last_producer_epoch,
         )
         self.sending = 0
-        return self._prepare(record, None)
-
-    def find_completion(self) -> bool:
-        """Two threads read the last replies, and both find that no marker is missing; False if one may be, or there are
-        two already."""
-        state, sends = self.value.state, self.serving and self.sending == self.epoch
-        if not sends or not state.decided or self.value.partitions or self.pending is not None:
-            return False
-        if self.second is not None:
-            return False
-        self.second = TransactionState.COMPLETE_COMMIT if state.commits else TransactionState.COMPLETE_ABORT
-        return True
-
-    def may_complete_again(self) -> bool:
-        """Whether the second thread goes on now, as the first has written the completion."""
-        return self.second is not None and self.pending is None and not self.value.state.decided
-
-    def complete_again(self) -> TransactionLogValue | None:
-        """The second thread: the record that it writes, or None, as nothing is left for it to do."""
-        second, self.second = self.second, None
-        if second is None:
-            raise BrokenInvariant("there is no second thread")
-        if not self._rules.complete_once(self.sending, self.epoch):
-            return None
-        record = self.value._replace(
-            state=second,
-            previous_producer_id=self.value.producer_id,
-            next_producer_id=NO_PRODUCER_ID,
-            partitions=NO_PARTITIONS,
-        )
         return self._prepare(record, None)
 
     # --- fail-over --------------------------------------------------------------------------------------------------

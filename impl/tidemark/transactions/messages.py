@@ -40,6 +40,8 @@ __all__ = [
     "WriteTxnMarkersResponse",
 ]
 
+TRANSACTION_VERSION = 2
+"""The default of the finalized feature level transaction.version (KIP-890): 1 or 2."""
 NO_PRODUCER_ID = 0
 """Ids are 1, 2, ..."""
 NO_PRODUCER_EPOCH = -1

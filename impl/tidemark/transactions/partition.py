@@ -1,8 +1,8 @@
-"""A partition with its leader, as far as transactions need it (UnifiedLog, ProducerAppendInfo): batches, markers, and
-the end of readable records.
+"""A partition at a broker, as far as transactions need it (UnifiedLog, ProducerAppendInfo): batches, markers, and the
+end of readable records. Its leader's handlers are in partition_leader.py.
 
-How the log is replicated is replication's affair: here a new leader has all that is committed, and as much more as is
-said. A batch is checked in Kafka's order: whether it is a duplicate, its epoch, whether the transaction is open or
+How the log is replicated is replication's affair: here a follower is given entries, and may be told to truncate. A
+batch is checked in Kafka's order: whether it is a duplicate, its epoch, whether the transaction is open or
 verified, its sequence (since KAFKA-19690; before, the epoch came third).
 
 A partition of __consumer_offsets is led by a group's coordinator. Its batches in a transaction have no sequence
@@ -12,15 +12,22 @@ A partition of __consumer_offsets is led by a group's coordinator. Its batches i
 from __future__ import annotations
 
 from bisect import bisect_left
+from collections.abc import Iterable
 from operator import attrgetter
 from typing import NamedTuple
 
 from tidemark.common.errors import Errors
 from tidemark.groups.offset_records import TxnOffsetCommitRequest
 from tidemark.idempotence.messages import NO_EPOCH, NO_SEQUENCE, ProduceRequest, ProducerId
-from tidemark.idempotence.producer_state import NO_TIMESTAMP, ProducerStateEntry, ProducerStateManager
+from tidemark.idempotence.producer_state import (
+    NO_TIMESTAMP,
+    PRODUCER_ID_EXPIRATION_MS,
+    ProducerStateEntry,
+    ProducerStateManager,
+)
 from tidemark.idempotence.rules import Rules as SequenceRules
 from tidemark.transactions.messages import (
+    TRANSACTION_VERSION,
     AbortedTransaction,
     EndTransactionMarker,
     FetchRequest,
@@ -30,7 +37,7 @@ from tidemark.transactions.messages import (
     WriteTxnMarkersRequest,
 )
 from tidemark.transactions.ongoing_transactions import KnownProducer, OngoingTransactions, VerificationGuard
-from tidemark.transactions.rules import Rules, is_version_2
+from tidemark.transactions.rules import Rules
 
 LAST_SEQUENCE = 2**31 - 1
 NO_OFFSETS = 0
@@ -49,9 +56,10 @@ class LogRead(NamedTuple):
 
 
 class TransactionalPartition:
-    """One partition. `log`: the batches and markers that its leader has, one offset each; `producers`: the last batches
-    of each producer, `window` at most; `transactions`: the open ones. `sequences`: the rules of idempotence, if not all
-    of them are in force.
+    """One partition at a broker. `log`: the batches and markers that it has, one offset each; `timestamps`: when the
+    leader has appended each, in milliseconds of its clock (a follower copies it); `producers`: the last batches of each
+    producer, `window` at most; `transactions`: the open ones. `sequences`: the rules of idempotence, if not all of them
+    are in force.
 
     `is_offsets`: it is one of __consumer_offsets; `offsets`: the payload of the offsets that count there;
     `staged`: that of each producer's last, which await their marker."""
@@ -65,14 +73,20 @@ class TransactionalPartition:
         "offsets",
         "producers",
         "staged",
+        "timestamps",
         "transactions",
     )
 
     def __init__(
-        self, rules: Rules, sequences: SequenceRules | None = None, is_offsets: bool = False, window: int = 1
+        self,
+        rules: Rules,
+        sequences: SequenceRules | None = None,
+        is_offsets: bool = False,
+        window: int = 1,
+        transaction_version: int = TRANSACTION_VERSION,
     ) -> None:
         self._rules = rules
-        self._tv2 = is_version_2(rules)
+        self._tv2 = transaction_version >= 2
         if sequences is None:
             sequences = SequenceRules(epoch_not_older=rules.epoch_not_older)
             if not self._tv2:
@@ -81,6 +95,7 @@ class TransactionalPartition:
         self.offsets = NO_OFFSETS
         self.staged: dict[ProducerId, int] = {}
         self.log: list[LogEntry] = []
+        self.timestamps: list[int] = []
         self.high_watermark = 0
         self.producers = ProducerStateManager(sequences, window, LAST_SEQUENCE)
         self.transactions = OngoingTransactions()
@@ -176,16 +191,21 @@ class TransactionalPartition:
             return Errors.INVALID_TXN_STATE
         return Errors.NONE if request.sequence == NO_SEQUENCE else self.producers.validate(request)
 
-    def append_batch(self, request: ProduceRequest) -> int:
-        """Write a batch; returns its offset. It begins the producer's transaction if none is open."""
+    def append_batch(self, request: ProduceRequest, now: int = NO_TIMESTAMP) -> int:
+        """Write a batch; returns its offset. It begins the producer's transaction if none is open. `now`: the time in
+        milliseconds."""
         offset = len(self.log)
-        self.log.append(request)
-        self._remember(request, offset)
+        self._append(request, now)
+        self._remember(request, offset, now)
         self.transactions.clear_verification(request.producer_id)
         return offset
 
-    def _remember(self, request: ProduceRequest, offset: int) -> None:
-        self.producers.update(request, offset, NO_TIMESTAMP)
+    def _append(self, entry: LogEntry, timestamp: int) -> None:
+        self.log.append(entry)
+        self.timestamps.append(timestamp)
+
+    def _remember(self, request: ProduceRequest, offset: int, timestamp: int) -> None:
+        self.producers.update(request, offset, timestamp)
         self.transactions.add_batch(request.producer_id, offset)
         if self.is_offsets:
             self.staged[request.producer_id] = request.payload
@@ -209,22 +229,22 @@ class TransactionalPartition:
             return Errors.TRANSACTION_COORDINATOR_FENCED
         return Errors.NONE
 
-    def append_marker(self, request: WriteTxnMarkersRequest) -> int:
+    def append_marker(self, request: WriteTxnMarkersRequest, now: int = NO_TIMESTAMP) -> int:
         """Write a marker; returns its offset. A guard of the marker's own epoch is the next transaction's (TV2)."""
         offset = len(self.log)
         marker = EndTransactionMarker(*request)
-        self.log.append(marker)
-        self._end(marker, offset)
+        self._append(marker, now)
+        self._end(marker, offset, now)
         guard = self.transactions.guards.get(request.producer_id)
         if guard is not None and not (self._tv2 and guard.epoch == request.producer_epoch):
             self.transactions.clear_verification(request.producer_id)
         return offset
 
-    def _end(self, marker: EndTransactionMarker, offset: int) -> None:
+    def _end(self, marker: EndTransactionMarker, offset: int, timestamp: int) -> None:
         entries, producer_id, epoch = self.producers.entries, marker.producer_id, marker.producer_epoch
         entry = entries.get(producer_id)
         batches = entry.batches if entry is not None and entry.epoch == epoch else ()
-        entries[producer_id] = ProducerStateEntry(epoch, batches, NO_TIMESTAMP)
+        entries[producer_id] = ProducerStateEntry(epoch, batches, timestamp)
         staged = self.staged.pop(producer_id, None)
         if staged is not None and marker.committed:
             self.offsets = staged
@@ -232,14 +252,22 @@ class TransactionalPartition:
 
     # --- expiry -----------------------------------------------------------------------------------------------------
 
-    def may_expire(self, producer_id: ProducerId) -> bool:
-        """Whether the producer is known, and has nothing open."""
-        return producer_id in self.producers.entries and not self.transactions.is_open(producer_id)
+    def expires_at(self, producer_id: ProducerId) -> int | None:
+        """When a producer may be forgotten, in milliseconds; None if nothing is known of it, or its transaction is
+        open."""
+        return None if self.transactions.is_open(producer_id) else self.producers.expires_at(producer_id)
 
-    def expire_producer(self, producer_id: ProducerId) -> None:
-        """producer.id.expiration.ms is over for a producer that has nothing open; its verification is kept."""
+    def expire_producer(self, producer_id: ProducerId, now: int) -> bool:
+        """Forget a producer that has nothing open, if producer.id.expiration.ms are over since its last batch or
+        marker. Returns whether it is forgotten. Its verification is kept. `now`: the time in milliseconds."""
+        entry = self.producers.entries.get(producer_id)
+        if entry is None or self.transactions.is_open(producer_id):
+            return False
+        if not self._rules.track_marker_time(now - entry.last_timestamp, PRODUCER_ID_EXPIRATION_MS):
+            return False
         del self.producers.entries[producer_id]
         self.transactions.forget(producer_id)
+        return True
 
     # --- replication ------------------------------------------------------------------------------------------------
 
@@ -251,19 +279,35 @@ class TransactionalPartition:
         self.transactions.replicated(offset)
         return True
 
-    def elect_partition_leader(self, keep: int) -> None:
-        """Another broker leads. It has the first `keep` entries, and learns of producers and transactions from them."""
-        del self.log[keep:]
+    # --- as a follower ----------------------------------------------------------------------------------------------
+
+    def append_as_follower(self, entries: Iterable[LogEntry], timestamps: Iterable[int]) -> None:
+        """Append what the leader has appended, at these times."""
+        for entry, timestamp in zip(entries, timestamps, strict=True):
+            self._append(entry, timestamp)
+            self._replay(len(self.log) - 1)
+
+    def truncate_to(self, offset: int) -> None:
+        """Keep what is below an offset: the next leader has nothing behind it. What follows from the log is made of it
+        anew; verifications do not."""
+        if offset == len(self.log):
+            return
+        del self.log[offset:]
+        del self.timestamps[offset:]
         self.producers.entries.clear()
         self.transactions.reset()
         self.staged.clear()
         self.offsets = NO_OFFSETS
-        for offset, one in enumerate(self.log):
-            if isinstance(one, EndTransactionMarker):
-                self._end(one, offset)
-            else:
-                self._remember(one, offset)
+        for place in range(offset):
+            self._replay(place)
         self.transactions.replicated(self.high_watermark)
+
+    def _replay(self, offset: int) -> None:
+        one, timestamp = self.log[offset], self.timestamps[offset]
+        if isinstance(one, EndTransactionMarker):
+            self._end(one, offset, timestamp)
+        else:
+            self._remember(one, offset, timestamp)
 
 
 def offsets_batch(request: TxnOffsetCommitRequest) -> ProduceRequest:

@@ -6,7 +6,6 @@ from functools import partial
 
 from tidemark.simulator.protocol import Protocol
 from tidemark.simulator.script import run_script
-from tidemark.transactions.flaws import VARIANTS
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.profiles import MIXES, PROFILES
 from tidemark.transactions.sim.run import TransactionSimulator
@@ -20,7 +19,6 @@ PROTOCOL = Protocol(
     nodes=NODES,
     simulators=TransactionSimulator,
     rules=Rules,
-    variants=VARIANTS,
     profiles=(*PROFILES, *MIXES),
     scenario=partial(run_script, STAGE),
     lost="or torn transactions",

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Protocol
 
-from tidemark.common.errors import Errors
-from tidemark.idempotence.messages import ProduceRequest
-from tidemark.transactions.coordinator import TransactionCoordinator
+from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
+from tidemark.transactions.coordinator import PendingCompleteTxn, TransactionCoordinator
 from tidemark.transactions.fetcher import Fetcher
 from tidemark.transactions.messages import (
     CoordinatorRequest,
@@ -18,8 +17,8 @@ from tidemark.transactions.messages import (
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from tidemark.transactions.ongoing_transactions import VerificationGuard
 from tidemark.transactions.partition import LogRead, TransactionalPartition
+from tidemark.transactions.partition_leader import PendingProduce
 from tidemark.transactions.transactional_producer import TransactionalProducer
 
 
@@ -44,31 +43,23 @@ class Rpc(Protocol):
 
 
 class Batch(Protocol):
-    """A batch; `stage` is how far it is."""
-
-    @property
-    def stage(self) -> str:
-        """The tag of its slot."""
+    """A batch on its way; `pending` once it waits at its leader, `response` once it is answered."""
 
     @property
     def request(self) -> ProduceRequest:
         """The batch."""
 
     @property
-    def guard(self) -> VerificationGuard | None:
-        """The guard of its verification."""
+    def pending(self) -> PendingProduce | None:
+        """The batch at its leader."""
 
     @property
-    def broker(self) -> int:
-        """The coordinator that adds its partition."""
+    def broker(self) -> int | None:
+        """The coordinator that adds its partition, or has added it."""
 
     @property
-    def offset(self) -> int:
-        """Where it is in the log."""
-
-    @property
-    def error(self) -> Errors:
-        """The error that the request is answered with."""
+    def response(self) -> ProduceResponse | None:
+        """The reply."""
 
 
 class Marker(Protocol):
@@ -134,6 +125,14 @@ class State(Protocol):
     @property
     def coordinators(self) -> Sequence[TransactionCoordinator]:
         """By broker."""
+
+    @property
+    def earlier_timestamp(self) -> Sequence[bool]:
+        """By broker, whether the time of its pending transition is before that of its last one."""
+
+    @property
+    def pending_complete_txn(self) -> Sequence[PendingCompleteTxn | None]:
+        """By broker, the completion that a second thread has found."""
 
     @property
     def clients(self) -> Sequence[TransactionalProducer]:

@@ -1,9 +1,8 @@
 """The safety rules of transactions, one small pure function each, under the specification's names.
 
 A guard answers "may this go ahead", a case "does this case arise"; the mechanism that asks is in coordinator.py,
-partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, transactional_producer.py. `track_marker_time`
-asks what the network still carries, so the simulator's cluster asks it (transactions/sim/cluster.py). `Rules` gathers
-them; a coordinator, a partition or a producer is given one when it is built.
+partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, transactional_producer.py. `Rules` gathers them;
+a coordinator, a partition or a producer is given one when it is built.
 """
 
 from __future__ import annotations
@@ -189,11 +188,11 @@ def epoch_not_older(epoch: int, known_epoch: int) -> bool:
 
 
 @guard
-def track_marker_time(under_way: bool) -> bool:
-    """KAFKA-9144: a producer is forgotten a day after its last batch or marker, when nothing that was sent before that
-    is under way. Without it markers do not count: a producer is forgotten at once, and the marker of an older
-    coordinator is accepted (row 68)."""
-    return not under_way
+def track_marker_time(idle_ms: int, expiration_ms: int) -> bool:
+    """KAFKA-9144: a producer is forgotten producer.id.expiration.ms after its last batch or marker. These exceed the
+    life of any request, and the time until a deposed coordinator has heard of it. Without it markers do not count: a
+    producer is forgotten as soon as nothing is open, and the marker of an older coordinator is accepted (row 68)."""
+    return idle_ms >= expiration_ms
 
 
 @guard
@@ -241,8 +240,7 @@ def aborted_list_of_delayed_fetch(delayed: bool) -> bool:
 
 @dataclass(slots=True)
 class Rules:
-    """The rules in force, one callable each. `transaction_version`: the finalized feature level transaction.version
-    (KIP-890), 1 or 2."""
+    """The rules in force, one callable each."""
 
     epoch_per_transaction: Callable[[int, int], bool] = epoch_per_transaction
     request_of_current_epoch: Callable[[int, int], bool] = request_of_current_epoch
@@ -268,26 +266,19 @@ class Rules:
     verification_guard: Callable[[object, object], bool] = verification_guard
     ongoing_of_its_epoch: Callable[[int, int], bool] = ongoing_of_its_epoch
     epoch_not_older: Callable[[int, int], bool] = epoch_not_older
-    track_marker_time: Callable[[bool], bool] = track_marker_time
+    track_marker_time: Callable[[int, int], bool] = track_marker_time
     marker_of_its_transaction: Callable[[int, KnownProducer], bool] = marker_of_its_transaction
     accept_repeated_marker: Callable[[bool], bool] = accept_repeated_marker
     coordinator_not_older: Callable[[int, int], bool] = coordinator_not_older
     await_marker: Callable[[int, int], bool] = await_marker
     read_high_watermark_once: Callable[[int, int], bool] = read_high_watermark_once
     aborted_list_of_delayed_fetch: Callable[[bool], bool] = aborted_list_of_delayed_fetch
-    transaction_version: int = 2
 
 
-COMPUTATIONS = ("transaction_version",)
-RULES = tuple(field.name for field in fields(Rules) if field.name not in COMPUTATIONS)
+RULES = tuple(field.name for field in fields(Rules))
 """The rules' names, in the specification's order."""
 
 
 def is_exhausted(producer_epoch: int, last_epoch: int) -> bool:
     """Whether a producer id has no epoch behind this one but `last_epoch`, which only its last markers use."""
     return producer_epoch >= last_epoch - 1
-
-
-def is_version_2(rules: Rules) -> bool:
-    """Whether transactions are of version 2."""
-    return rules.transaction_version >= 2

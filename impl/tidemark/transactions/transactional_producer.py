@@ -17,13 +17,14 @@ from tidemark.idempotence.messages import ProduceRequest, ProducerId
 from tidemark.transactions.messages import (
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
+    TRANSACTION_VERSION,
     AddPartitionsToTxnRequest,
     CoordinatorResponse,
     EndTxnRequest,
     InitProducerIdRequest,
     Partition,
 )
-from tidemark.transactions.rules import Rules, is_version_2
+from tidemark.transactions.rules import Rules
 
 
 class ProducerState(StrEnum):
@@ -104,10 +105,11 @@ class TransactionalProducer:
         rules: Rules,
         commit_without_error: Callable[[bool], bool] = commit_without_error,
         offsets_partition: Partition | None = None,
+        transaction_version: int = TRANSACTION_VERSION,
     ) -> None:
         self._rules = rules
         self._commits_after = commit_without_error
-        self._tv2 = is_version_2(rules)
+        self._tv2 = transaction_version >= 2
         self.state = ProducerState.UNINITIALIZED
         self.producer_id: ProducerId = NO_PRODUCER_ID
         self.epoch = NO_PRODUCER_EPOCH

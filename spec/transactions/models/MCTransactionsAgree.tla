@@ -15,7 +15,7 @@ CONSTANTS
     Follow           \* what goes on; other actions are taken, and what would follow them is left out
 
 ASSUME Follow \subseteq {"late rpc", "late produce", "late marker", "decide", "errors", "unload", "produce", "wait", "fetch",
-                          "aside", "expiry"}
+                          "coordinator", "expiry"}
 
 Way == Cardinality({c \in Clients : rpc[c].type # "idle"}) + Cardinality({c \in Clients : lateRpc[c].type # "idle"})
        + Cardinality({x \in Clients \X Partitions : produce[x[1]][x[2]].type # "idle"})
@@ -38,7 +38,8 @@ Bounds ==
     /\ "decide" \in Follow \/ \A b \in Brokers : LogEnd(b).state \in Undecided
     /\ "produce" \in Follow \/ \A x \in Clients \X Partitions : produce[x[1]][x[2]].type = "idle"
     /\ "fetch" \in Follow \/ \A r \in IsolationLevels, p \in Partitions : fetch[r][p].type = "idle"
-    /\ "aside" \in Follow \/ \A b \in Brokers : aside[b] = NothingAside
+    /\ \/ "coordinator" \in Follow
+       \/ \A b \in Brokers : ~hasFailedEpochFence[b] /\ pendingCompleteTxn[b] = "none" /\ ~earlierTimestamp[b]
     /\ "expiry" \in Follow \/ \A p \in Partitions, pid \in Pids :
             entry[p][pid].epoch # -1 \/ \A i \in 1..Len(log[p]) : log[p][i].pid # pid
     /\ "wait" \in Follow \/ \A p \in Partitions : highWatermark[p] = Len(log[p]) \/ Way <= 1
@@ -64,7 +65,9 @@ RepeatedInit ==
     /\ metadata = OfOne(OpenMetadata)
     /\ pending = OfOne("none")
     /\ sending = OfOne(0)
-    /\ aside = OfOne(NothingAside)
+    /\ hasFailedEpochFence = OfOne(FALSE)
+    /\ pendingCompleteTxn = OfOne("none")
+    /\ earlierTimestamp = OfOne(FALSE)
     /\ issued = 1
     /\ begun = 2
     /\ client = [c \in Clients |-> [state |-> "IN_TRANSACTION", pid |-> 1, epoch |-> 1, transaction |-> 2,
@@ -111,7 +114,9 @@ Placed(record) ==
     /\ metadata = [b \in Brokers |-> IF b = leaderAndEpoch.broker THEN record ELSE FirstMetadata]
     /\ pending = OfOne("none")
     /\ sending = [b \in Brokers |-> IF b = leaderAndEpoch.broker /\ record.state \in Prepared THEN 1 ELSE 0]
-    /\ aside = OfOne(NothingAside)
+    /\ hasFailedEpochFence = OfOne(FALSE)
+    /\ pendingCompleteTxn = OfOne("none")
+    /\ earlierTimestamp = OfOne(FALSE)
     /\ issued = IF record.nextPid # 0 \/ record.pid = 2 THEN 2 ELSE 1
     /\ rpc = [c \in Clients |-> Idle]
     /\ lateRpc = [c \in Clients |-> Idle]

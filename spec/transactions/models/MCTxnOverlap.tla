@@ -31,8 +31,9 @@ ArriveBatch(pid) ==
     /\ IF IsOpenOf(pid) THEN SentOf(pid) < Batches ELSE begun < Begins
     /\ lateProduce' = [lateProduce EXCEPT ![C][P] = NextBatch(pid)]
     /\ begun' = IF IsOpenOf(pid) THEN begun ELSE begun + 1
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, client, rpc, lateRpc,
-                   produce, marker, lateMarker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, client, rpc, lateRpc, produce, marker, lateMarker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 
@@ -41,8 +42,9 @@ ArriveMarker(pid, result) ==
     /\ IsOpenOf(pid)
     /\ lateMarker' = [lateMarker EXCEPT ![L][P] = [type |-> "marker", pid |-> pid, epoch |-> entry[P][pid].epoch + 1,
                                                    result |-> result, coordinatorEpoch |-> 1]]
-    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, aside, issued, begun, client, rpc,
-                   lateRpc, produce, lateProduce, marker, log, highWatermark, lastStableOffset, entry, abortedIndex>>
+    /\ UNCHANGED <<leaderAndEpoch, stored, unreplicated, epoch, metadata, pending, sending, hasFailedEpochFence,
+                   pendingCompleteTxn, earlierTimestamp, issued, begun, client, rpc, lateRpc, produce, lateProduce, marker, log,
+                   highWatermark, lastStableOffset, entry, abortedIndex>>
     /\ UNCHANGED <<offsets, fetch, position, returned>>
     /\ UNCHANGED told
 

@@ -121,7 +121,10 @@ class ExactlyOnceCluster(ExactlyOnceState):
         coordinator = self.coordinators[i]
         if not coordinator.value.state.decided or coordinator.value.partitions:
             return False
-        self._written(i, coordinator.complete_transaction())
+        record = coordinator.complete_transaction(coordinator.completion())
+        if record is None:
+            return False
+        self._written(i, record)
         self.recorder.did("CompleteTransaction", i)
         return True
 

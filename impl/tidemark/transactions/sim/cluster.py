@@ -8,16 +8,20 @@ action of the specification, told to the recorder at the handler's end.
 from __future__ import annotations
 
 from tidemark.common.errors import Errors
-from tidemark.transactions.coordinator import InitVerdict, Replies
+from tidemark.idempotence.messages import ProduceResponse
+from tidemark.transactions.coordinator import InitVerdict, PendingCompleteTxn, Replies
 from tidemark.transactions.messages import (
-    AddPartitionsToTxnRequest,
     EndTxnRequest,
     InitProducerIdRequest,
     TransactionLogValue,
     WriteTxnMarkersResponse,
 )
-from tidemark.transactions.sim.network import Broker, MarkerExchange, ProduceExchange, ProduceStage, RpcExchange
+from tidemark.transactions.partition import TransactionalPartition
+from tidemark.transactions.partition_leader import PartitionLeader, ProduceStage
+from tidemark.transactions.purgatory import Replies as PartitionReplies
+from tidemark.transactions.sim.network import Broker, MarkerExchange, ProduceExchange, RpcExchange
 from tidemark.transactions.sim.processes import Processes
+from tidemark.transactions.states import TransactionState as State
 
 GROUP_ERRORS = (Errors.FENCED_INSTANCE_ID, Errors.ILLEGAL_GENERATION, Errors.UNKNOWN_MEMBER_ID)
 """A group's errors for a client that is not a member, or not any more, in the specification's order."""
@@ -65,44 +69,44 @@ class TransactionCluster(Processes):
         self.log.unreplicated[broker].append(record)
         self.issued = max(self.issued, record.producer_id, record.next_producer_id)
 
-    def _settle(self, replies: Replies, added: bool) -> None:
-        """Replies go to the waiting clients. A batch whose partition was `added` goes on."""
+    def _settle(self, replies: Replies) -> None:
+        """A coordinator's replies go to the waiting clients, and to the leaders that have asked for a partition."""
         for reply in replies:
             exchange = reply.token
             if isinstance(exchange, RpcExchange):
                 exchange.response = reply.response
-            elif isinstance(exchange, ProduceExchange) and exchange.stage is ProduceStage.ADDING:
-                if added:
-                    exchange.stage = ProduceStage.VERIFIED
-                else:
-                    self._answer(exchange, reply.response.error)
+            elif isinstance(exchange, ProduceExchange):
+                self._verify(exchange, reply.response.error)
 
-    def _answer(self, exchange: ProduceExchange, error: Errors) -> None:
+    def _verify(self, exchange: ProduceExchange, error: Errors) -> None:
+        """A partition's leader hears what the coordinator says of a batch."""
+        response = self.leaders[exchange.partition].receive_verification(exchange, error)
+        if response is not None:
+            self._answer(exchange, response)
+
+    def _answer(self, exchange: ProduceExchange, response: ProduceResponse) -> None:
         """A batch is answered; if nobody waits for it, it is gone."""
-        exchange.stage, exchange.error = ProduceStage.REPLY, error
+        exchange.response = response
         for late in self.late_produce:
-            for partition, one in enumerate(late):
-                if one is exchange:
-                    late[partition] = None
+            if late[exchange.partition] is exchange:
+                late[exchange.partition] = None
 
     def verify_partition(self, broker: Broker, client: int, partition: int, late: bool) -> bool:
         """A coordinator is asked for a batch's partition: it belongs to the transaction, or is added (TV2), or not."""
-        exchange = self._batch(client, partition, late)
-        if exchange is None or exchange.stage is not ProduceStage.VERIFYING:
+        exchange, leader = self._batch(client, partition, late), self.leaders[partition]
+        if exchange is None or exchange.broker is not None or not exchange.is_at(ProduceStage.VERIFYING):
             return False
-        batch, coordinator = exchange.request, self.coordinators[broker]
-        request = AddPartitionsToTxnRequest(batch.producer_id, batch.producer_epoch, partition)
+        request = leader.verification_of(exchange)
+        coordinator = self.coordinators[broker]
         error = coordinator.verify_partition(request)
         if error is None:
-            exchange.stage, exchange.broker = ProduceStage.ADDING, broker
+            exchange.broker = broker
             self._append(broker, coordinator.append_add_partitions(request, exchange))
             self.recorder.did("AppendVerified", broker, client, partition, late)
-        elif error is Errors.NONE:
-            exchange.stage = ProduceStage.VERIFIED
-            self.recorder.did("VerifyPartition", broker, client, partition, late)
-        else:
-            self._answer(exchange, Errors.INVALID_PRODUCER_EPOCH if error is Errors.PRODUCER_FENCED else error)
-            self.recorder.did("RefuseVerification", broker, client, partition, late)
+            return True
+        self._verify(exchange, error)
+        action = "VerifyPartition" if error is Errors.NONE else "RefuseVerification"
+        self.recorder.did(action, broker, client, partition, late)
         return True
 
     def abort_timed_out_transaction(self, broker: Broker) -> bool:
@@ -120,10 +124,10 @@ class TransactionCluster(Processes):
         return bool(own) and own[-1].state is pending
 
     def clock_goes_back(self, broker: Broker) -> bool:
-        """The time of a coordinator's written record is before that of its last transition."""
-        coordinator = self.coordinators[broker]
-        if not self._is_written(broker) or not coordinator.clock_goes_back(coordinator.timestamp_ms - 1):
+        """A coordinator's clock was behind the time of its last transition when it wrote its record."""
+        if not self._is_written(broker) or self.earlier_timestamp[broker]:
             return False
+        self.earlier_timestamp[broker] = True
         self.recorder.did("ClockGoesBack", broker)
         return True
 
@@ -137,9 +141,20 @@ class TransactionCluster(Processes):
         mine = coordinator.pending is not None and self._is_written(broker) and len(own) == 1
         record = self.log.stored = own.pop(0)
         if mine:
-            self._settle(coordinator.commit_record(record), True)
+            self._commit(broker, record)
         self.recorder.did("CommitRecord", broker)
         return True
+
+    def _commit(self, broker: Broker, record: TransactionLogValue) -> None:
+        """A coordinator's record counts. The last transaction's second thread is too late for the next decision."""
+        coordinator = self.coordinators[broker]
+        time = coordinator.timestamp_ms - 1 if self.earlier_timestamp[broker] else self.now
+        self._settle(coordinator.commit_record(record, time))
+        if coordinator.pending is not None:
+            return
+        self.earlier_timestamp[broker] = False
+        if record.state.decided or record.state is State.EMPTY:
+            self.pending_complete_txn[broker] = None
 
     def fail_append(self, broker: Broker) -> bool:
         """Too few replicas are in sync for the record of a coordinator."""
@@ -147,7 +162,8 @@ class TransactionCluster(Processes):
         if coordinator.pending is None or not self._is_written(broker):
             return False
         record = self.log.unreplicated[broker].pop()
-        self._settle(coordinator.fail_append(record), False)
+        self.earlier_timestamp[broker] = False
+        self._settle(coordinator.fail_append(record))
         self.recorder.did("FailAppend", broker)
         return True
 
@@ -181,7 +197,8 @@ class TransactionCluster(Processes):
         if not coordinator.serving or (self.log.leader == broker and coordinator.epoch == self.log.epoch):
             return False
         self.log.unreplicated[broker] = []
-        self._settle(coordinator.resign(), False)
+        self.earlier_timestamp[broker], self.pending_complete_txn[broker] = False, None
+        self._settle(coordinator.resign())
         self.recorder.did("Resign", broker)
         return True
 
@@ -208,50 +225,60 @@ class TransactionCluster(Processes):
 
     def complete_transaction(self, broker: Broker) -> bool:
         """All partitions have the marker, or not yet."""
-        may = self.coordinators[broker].may_complete(self._is_written(broker))
+        coordinator = self.coordinators[broker]
+        may = coordinator.may_complete(self._is_written(broker))
         if may is None:
             return False
         if not may:
             self.recorder.blocked("CompleteTransaction", broker)
             return False
-        self._append(broker, self.coordinators[broker].complete_transaction())
+        self._complete(broker, coordinator.completion())
         self.recorder.did("CompleteTransaction", broker)
         return True
 
+    def _complete(self, broker: Broker, completion: PendingCompleteTxn) -> None:
+        """A thread of a coordinator completes a transaction, if it is not too late."""
+        record = self.coordinators[broker].complete_transaction(completion)
+        if record is not None:
+            self._append(broker, record)
+
     def find_completion(self, broker: Broker) -> bool:
-        """Two threads of a coordinator find that a transaction is complete."""
-        if not self.coordinators[broker].find_completion():
+        """Two threads of a coordinator read the last replies, and both find that no marker is missing."""
+        coordinator = self.coordinators[broker]
+        value, sends = coordinator.value, coordinator.serving and coordinator.sending == coordinator.epoch
+        if not sends or not value.state.decided or value.partitions or coordinator.pending is not None:
             return False
+        if self.pending_complete_txn[broker] is not None:
+            return False
+        self.pending_complete_txn[broker] = coordinator.completion()
         self.recorder.did("FindCompletion", broker)
         return True
 
     def complete_again(self, broker: Broker) -> bool:
-        """The second of them goes on."""
-        coordinator = self.coordinators[broker]
-        if not coordinator.may_complete_again():
+        """The second of them goes on, when the first has written the completion."""
+        coordinator, completion = self.coordinators[broker], self.pending_complete_txn[broker]
+        if completion is None or coordinator.pending is not None or coordinator.value.state.decided:
             return False
-        record = coordinator.complete_again()
-        if record is not None:
-            self._append(broker, record)
+        self.pending_complete_txn[broker] = None
+        self._complete(broker, completion)
         self.recorder.did("CompleteAgain", broker)
         return True
 
     def handle_marker(self, broker: Broker, partition: int, late: bool) -> bool:
         """A partition's leader gets a marker, and writes it or refuses it."""
         slots = (self.late_marker if late else self.marker)[broker]
-        exchange, log = slots[partition], self.partitions[partition]
+        exchange = slots[partition]
         if exchange is None or not exchange.under_way:
             return False
         if late:
             slots[partition] = None
-        request = exchange.request
-        error = log.marker_error(request)
-        if error is Errors.NONE:
-            exchange.offset = log.append_marker(request)
-            self.recorder.did("AppendMarker", broker, partition, late)
-        else:
-            exchange.response = WriteTxnMarkersResponse(request.coordinator_epoch, error)
+        outcome = self.leaders[partition].handle_marker(exchange.request, exchange, self.now)
+        if isinstance(outcome, WriteTxnMarkersResponse):
+            exchange.response = outcome
             self.recorder.did("RejectMarker", broker, partition, late)
+        else:
+            exchange.offset = outcome
+            self.recorder.did("AppendMarker", broker, partition, late)
         return True
 
     # --- partitions -------------------------------------------------------------------------------------------------
@@ -261,109 +288,122 @@ class TransactionCluster(Processes):
 
     def handle_produce(self, client: int, partition: int, late: bool) -> bool:
         """A partition's leader goes on with a batch: it asks for its verification, or writes, or answers."""
-        exchange, log = self._batch(client, partition, late), self.partitions[partition]
-        if exchange is None or exchange.stage not in (ProduceStage.REQUEST, ProduceStage.VERIFIED):
+        exchange, leader = self._batch(client, partition, late), self.leaders[partition]
+        if exchange is None or exchange.response is not None:
             return False
-        request = exchange.request
-        verified = exchange.stage is ProduceStage.VERIFIED
-        if not verified and log.must_verify(request):
-            exchange.stage, exchange.guard = ProduceStage.VERIFYING, log.start_verification(request)
-            self.recorder.did("StartVerification", client, partition, late)
-            return True
-        old = log.duplicate_of(request)
-        if old is not None:
-            self._written(exchange, old)
-            if late or old < log.high_watermark:
-                self._answer(exchange, Errors.NONE)
-            self.recorder.did("AnswerDuplicate", client, partition, late)
-            return True
-        error = log.append_error(request, exchange.guard if verified else None)
-        if error is not Errors.NONE:
-            self._answer(exchange, error)
-            self.recorder.did("RejectBatch", client, partition, late)
-            return True
-        self._written(exchange, log.append_batch(request))
-        if late:
-            self._answer(exchange, Errors.NONE)
-        self.recorder.did("AppendBatch", client, partition, late)
+        pending = exchange.pending
+        if pending is None:
+            outcome = leader.handle_produce(exchange.request, exchange, self.now)
+        elif pending.stage is ProduceStage.VERIFIED:
+            outcome = leader.handle_verified(exchange, self.now)
+        else:
+            return False
+        if isinstance(outcome, ProduceResponse):
+            self._answer(exchange, outcome)
+            action = "RejectBatch" if outcome.error is not Errors.NONE else "AnswerDuplicate"
+        else:
+            exchange.pending = outcome
+            if outcome.stage is ProduceStage.VERIFYING:
+                action = "StartVerification"
+            else:
+                action = "AnswerDuplicate" if outcome.duplicate else "AppendBatch"
+                if late:
+                    self.late_produce[client][partition] = None
+        self.recorder.did(action, client, partition, late)
         return True
 
     def refuse_offsets(self, client: int, partition: int, late: bool, error: Errors) -> bool:
         """A group refuses a TxnOffsetCommit that the transaction coordinator has let through."""
-        exchange, log = self._batch(client, partition, late), self.partitions[partition]
-        if not log.is_offsets or exchange is None:
+        exchange, leader = self._batch(client, partition, late), self.leaders[partition]
+        if partition != self.offsets or exchange is None or exchange.response is not None:
             return False
-        request, stage = exchange.request, exchange.stage
-        asked = stage is ProduceStage.REQUEST and not log.is_stale(request) and not log.must_verify(request)
-        if not asked and stage is not ProduceStage.VERIFIED:
+        response = leader.refuse_offsets(exchange.request, exchange, error)
+        if response is None:
             return False
-        self._answer(exchange, error)
+        self._answer(exchange, response)
         self.recorder.did("RefuseOffsets", client, partition, late, GROUP_ERRORS.index(error))
         return True
 
-    @staticmethod
-    def _written(exchange: ProduceExchange, offset: int) -> None:
-        exchange.stage, exchange.offset = ProduceStage.WAITING, offset
+    def _deliver(self, replies: PartitionReplies) -> None:
+        """A leader's replies go to the processes and coordinators that wait for them."""
+        for token, response in replies:
+            if isinstance(token, MarkerExchange) and isinstance(response, WriteTxnMarkersResponse):
+                token.response = response
+            elif isinstance(token, ProduceExchange) and isinstance(response, ProduceResponse):
+                self._answer(token, response)
 
     def advance_high_watermark(self, partition: int, offset: int) -> bool:
         """The replicas have everything below an offset: the requests that wait for it are answered."""
-        if not self.partitions[partition].advance_high_watermark(offset):
+        replies = self.leaders[partition].advance_high_watermark(offset)
+        if replies is None:
             return False
-        for slots in self.produce:
-            batch = slots[partition]
-            if batch is not None and batch.stage is ProduceStage.WAITING and batch.offset < offset:
-                self._answer(batch, Errors.NONE)
-        for markers in self.marker:
-            marker = markers[partition]
-            if marker is not None and marker.offset is not None and marker.response is None and marker.offset < offset:
-                marker.response = WriteTxnMarkersResponse(marker.request.coordinator_epoch, Errors.NONE)
+        self._deliver(replies)
         self.recorder.did("AdvanceHighWatermark", partition, offset)
         return True
 
     def expire_producer(self, partition: int, producer_id: int) -> bool:
-        """A partition's leader forgets a producer that was silent for long, or may not, as something of it is under
-        way."""
-        log, leader = self.partitions[partition], self.log
-        if not log.may_expire(producer_id):
+        """A partition's leader looks whether a producer has expired. The specification has no clock: it refuses that
+        while something may outlive the expiration, and only then a refusal is told."""
+        log = self.partitions[partition]
+        if log.expire_producer(producer_id, self.now):
+            self.recorder.did("ExpireProducer", partition, producer_id)
+            return True
+        if log.expires_at(producer_id) is not None and self._may_outlive(partition, producer_id):
+            self.recorder.blocked("ExpireProducer", partition, producer_id)
+        return False
+
+    def let_expire(self, partition: int, producer_id: int) -> bool:
+        """Time goes on until a leader may forget a producer: then the leader looks. Nothing outlives the expiration
+        (`EnvironmentNothingOutlivesExpiration`): while something may, time does not go on for so long, and no leader
+        looks that would forget."""
+        expires_at = self.partitions[partition].expires_at(producer_id)
+        if expires_at is None:
             return False
-        deposed = any(
+        if not self._may_outlive(partition, producer_id):
+            self.now = max(self.now, expires_at)
+        elif self.now >= expires_at:
+            return False
+        return self.expire_producer(partition, producer_id)
+
+    def _may_outlive(self, partition: int, producer_id: int) -> bool:
+        """Whether a deposed coordinator has not heard of that, or a batch or marker of a producer is under way to a
+        partition, or is being verified there."""
+        leader = self.log
+        if any(
             one.serving and not (leader.leader == broker and one.epoch == leader.epoch)
             for broker, one in enumerate(self.coordinators)
-        )
+        ):
+            return True
         markers = [slots[partition] for slots in (*self.marker, *self.late_marker)]
+        if any(one is not None and one.under_way and one.request.producer_id == producer_id for one in markers):
+            return True
         batches = [slots[partition] for slots in (*self.produce, *self.late_produce)]
-        under_way = any(
-            one is not None and one.under_way and one.request.producer_id == producer_id for one in markers
-        ) or any(one is not None and one.outlives and one.request.producer_id == producer_id for one in batches)
-        if not self.rules.track_marker_time(deposed or under_way):
-            self.recorder.blocked("ExpireProducer", partition, producer_id)
-            return False
-        log.expire_producer(producer_id)
-        self.recorder.did("ExpireProducer", partition, producer_id)
-        return True
+        return any(one is not None and one.outlives and one.request.producer_id == producer_id for one in batches)
 
     def elect_partition_leader(self, partition: int, keep: int) -> bool:
-        """Another broker leads a partition, with `keep` of its entries: waiting requests are refused."""
-        log = self.partitions[partition]
-        if not log.high_watermark <= keep <= len(log.log):
+        """Another broker leads a partition. It has copied the log, and loses what is not among the first `keep`
+        entries."""
+        leader = self.partitions[partition]
+        if not leader.high_watermark <= keep <= len(leader.log):
             return False
-        log.elect_partition_leader(keep)
-        gone = Errors.NOT_COORDINATOR if log.is_offsets else Errors.NOT_LEADER_OR_FOLLOWER
-        for slots in (*self.produce, *self.late_produce):
-            batch = slots[partition]
-            if batch is not None and batch.stage not in (ProduceStage.REQUEST, ProduceStage.REPLY):
-                self._answer(batch, gone)
-        for markers in self.marker:
-            marker = markers[partition]
-            if marker is not None and marker.offset is not None and marker.response is None:
-                error = Errors.NOT_LEADER_OR_FOLLOWER
-                marker.response = WriteTxnMarkersResponse(marker.request.coordinator_epoch, error)
+        successor = self.new_partition(partition)
+        successor.append_as_follower(leader.log, leader.timestamps)
+        successor.truncate_to(keep)
+        successor.advance_high_watermark(leader.high_watermark)
+        self._lead(partition, successor)
+        return True
+
+    def _lead(self, partition: int, successor: TransactionalPartition) -> None:
+        """A broker leads that has this of a partition. The old leader tells who waits there."""
+        old = self.leaders[partition]
+        self.leaders[partition] = PartitionLeader(partition, successor)
+        self.partitions[partition] = successor
+        self._deliver(old.resign())
         for fetches in self.fetch:
             fetch = fetches[partition]
             if fetch is not None and fetch.waits:
                 fetches[partition] = None
-        self.recorder.did("ElectPartitionLeader", partition, keep)
-        return True
+        self.recorder.did("ElectPartitionLeader", partition, len(successor.log))
 
     # --- the network ------------------------------------------------------------------------------------------------
 

@@ -20,27 +20,22 @@ class Fetching(TransactionState):
 
     def handle_fetch(self, level: int, partition: int) -> bool:
         """A leader gets a fetch, which waits if there is nothing to be read."""
-        exchange, log = self.fetch[level][partition], self.partitions[partition]
+        exchange = self.fetch[level][partition]
         if exchange is None or exchange.delayed or exchange.reading is not None:
             return False
-        request = exchange.request
-        if log.last_readable(request.isolation_level) <= request.fetch_offset:
-            exchange.delayed = True
-            self.recorder.did("DelayFetch", level, partition)
-        else:
-            exchange.reading = log.start_read(request, False)
-            self.recorder.did("StartRead", level, partition)
+        exchange.reading = self.leaders[partition].receive_fetch(exchange.request)
+        exchange.delayed = exchange.reading is None
+        self.recorder.did("DelayFetch" if exchange.delayed else "StartRead", level, partition)
         return True
 
     def complete_delayed_fetch(self, level: int, partition: int, timed_out: bool) -> bool:
         """There is something to be read for a fetch that waits, or it has waited long enough (fetch.max.wait.ms)."""
-        exchange, log = self.fetch[level][partition], self.partitions[partition]
+        exchange = self.fetch[level][partition]
         if exchange is None or not exchange.waits:
             return False
-        request = exchange.request
-        if not timed_out and log.last_readable(request.isolation_level) <= request.fetch_offset:
+        exchange.reading = self.leaders[partition].complete_fetch(exchange.request, timed_out)
+        if exchange.reading is None:
             return False
-        exchange.reading = log.start_read(request, True)
         self.recorder.did("StartRead", level, partition)
         return True
 

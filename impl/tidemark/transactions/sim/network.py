@@ -5,21 +5,19 @@ Every exchange has a slot, and beside it one for what outlived it: a request for
 
 from __future__ import annotations
 
-from enum import StrEnum
-
-from tidemark.common.errors import Errors
-from tidemark.idempotence.messages import ProduceRequest
+from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.transactions.messages import (
     CoordinatorRequest,
     CoordinatorResponse,
     FetchRequest,
     FetchResponse,
+    Partition,
     TransactionLogValue,
     WriteTxnMarkersRequest,
     WriteTxnMarkersResponse,
 )
-from tidemark.transactions.ongoing_transactions import VerificationGuard
 from tidemark.transactions.partition import LogRead
+from tidemark.transactions.partition_leader import PendingProduce, ProduceStage
 
 Broker = int
 
@@ -41,43 +39,27 @@ class RpcExchange:
         return self.parked is None and self.response is None
 
 
-class ProduceStage(StrEnum):
-    """How far a batch is."""
-
-    __hash__ = str.__hash__  # Enum's own is slow
-
-    REQUEST = "request"
-    """On the way to the partition's leader."""
-    VERIFYING = "verifying"
-    """The leader asks the coordinator."""
-    ADDING = "adding"
-    """The coordinator adds the partition (TV2); its record has not committed."""
-    VERIFIED = "verified"
-    """The coordinator has said yes."""
-    WAITING = "waiting"
-    """It is in the log, and not committed."""
-    REPLY = "reply"
-    """It is answered."""
-
-
 class ProduceExchange:
-    """A batch for a partition. `guard`: the one that it has to show once it is verified; `broker`: the coordinator that
-    adds the partition; `offset`: where it is in the log."""
+    """A batch for `partition`: on the way, `pending` at its leader, or answered. `broker`: the coordinator that adds
+    the partition, or has added it."""
 
-    __slots__ = ("broker", "error", "guard", "offset", "request", "stage")
+    __slots__ = ("broker", "partition", "pending", "request", "response")
 
-    def __init__(self, request: ProduceRequest) -> None:
+    def __init__(self, partition: Partition, request: ProduceRequest) -> None:
+        self.partition = partition
         self.request = request
-        self.stage = ProduceStage.REQUEST
-        self.guard: VerificationGuard | None = None
-        self.broker = 0
-        self.offset = 0
-        self.error = Errors.NONE
+        self.pending: PendingProduce | None = None
+        self.broker: Broker | None = None
+        self.response: ProduceResponse | None = None
 
     @property
     def outlives(self) -> bool:
         """Whether its leader may still write it when nobody waits for it any more."""
-        return self.stage not in (ProduceStage.WAITING, ProduceStage.REPLY)
+        return self.response is None and not self.is_at(ProduceStage.WAITING)
+
+    def is_at(self, stage: ProduceStage) -> bool:
+        """Whether it is so far at its leader."""
+        return self.response is None and self.pending is not None and self.pending.stage is stage
 
 
 class MarkerExchange:

@@ -9,7 +9,7 @@ from tidemark.groups.partitions import TopicPartition
 from tidemark.transactions.messages import AddPartitionsToTxnRequest, InitProducerIdRequest
 from tidemark.transactions.partition import offsets_batch
 from tidemark.transactions.sim.fetching import Fetching
-from tidemark.transactions.sim.network import Broker, ProduceExchange, ProduceStage, RpcExchange
+from tidemark.transactions.sim.network import Broker, ProduceExchange, RpcExchange
 from tidemark.transactions.sim.state import Acknowledged
 
 INPUT, GROUP = TopicPartition("input", 0), ConsumerGroupMetadata("member", 1)
@@ -55,7 +55,7 @@ class Processes(Fetching):
         request = self.clients[client].send_produce(partition)
         if request is None:
             return False
-        self.produce[client][partition] = ProduceExchange(request)
+        self.produce[client][partition] = ProduceExchange(partition, request)
         self.recorder.did("SendProduce", client, partition)
         return True
 
@@ -78,7 +78,7 @@ class Processes(Fetching):
         request = producer.send_txn_offset_commit(INPUT, producer.transaction, GROUP)
         if request is None:
             return False
-        self.produce[client][partition] = ProduceExchange(offsets_batch(request))
+        self.produce[client][partition] = ProduceExchange(partition, offsets_batch(request))
         self.recorder.did("SendTxnOffsetCommit", client, partition)
         return True
 
@@ -116,12 +116,13 @@ class Processes(Fetching):
     def receive_produce(self, client: int, partition: int) -> bool:
         """The reply to a batch, or to a TxnOffsetCommit, arrives; perhaps it is sent again."""
         exchange, producer = self.produce[client][partition], self.clients[client]
-        if exchange is None or exchange.stage is not ProduceStage.REPLY:
+        if exchange is None or exchange.response is None:
             return False
+        error = exchange.response.error
         commits = self.partitions[partition].is_offsets
-        again = (producer.receive_txn_offset_commit if commits else producer.receive_produce)(exchange.error)
-        self.produce[client][partition] = ProduceExchange(exchange.request) if again else None
-        if exchange.error is Errors.NONE:
+        again = (producer.receive_txn_offset_commit if commits else producer.receive_produce)(error)
+        self.produce[client][partition] = ProduceExchange(partition, exchange.request) if again else None
+        if error is Errors.NONE:
             self.acked.append(Acknowledged(partition, exchange.request))
         self.recorder.did("ReceiveTxnOffsetCommit" if commits else "ReceiveProduce", client, partition)
         return True
@@ -153,7 +154,7 @@ class Processes(Fetching):
             return False
         keep = self._keeps(exchange, client, partition, keep)
         again = self.clients[client].receive_txn_offset_commit(Errors.COORDINATOR_NOT_AVAILABLE)
-        self.produce[client][partition] = ProduceExchange(exchange.request) if again else None
+        self.produce[client][partition] = ProduceExchange(partition, exchange.request) if again else None
         self.recorder.did("DisconnectOffsets", client, partition, keep)
         return True
 

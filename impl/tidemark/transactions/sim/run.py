@@ -10,10 +10,11 @@ from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 from tidemark.transactions.abstraction import NOWHERE, READS, TOUCHES, Abstraction, Table
 from tidemark.transactions.messages import EndTxnRequest
+from tidemark.transactions.partition_leader import ProduceStage
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.cluster import GROUP_ERRORS, TransactionCluster
 from tidemark.transactions.sim.healing import COMMITTED, heal
-from tidemark.transactions.sim.network import Broker, ProduceStage
+from tidemark.transactions.sim.network import Broker
 from tidemark.transactions.sim.profiles import MIXES, PROFILES, TransactionProfile
 from tidemark.transactions.sim.reader import amiss
 from tidemark.transactions.states import TransactionState as State
@@ -45,6 +46,8 @@ class TransactionSimulator(SimulatorBase):
 class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
     """The state of one run: the cluster, and the limits that keep a trace within its capacities."""
 
+    TICK_MS = 100
+
     def __init__(self, simulator: TransactionSimulator, seed: int) -> None:
         super().__init__(simulator, seed)
         self.simulator = simulator
@@ -68,6 +71,10 @@ class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
             self.simulator.rules,
             OFFSETS if self.profile.offsets else None,
         )
+
+    def advance(self, milliseconds: int) -> None:
+        """Every broker's clock goes on."""
+        self.cluster.now += milliseconds
 
     def heal(self) -> bool:
         """Faults stop; whether everything came to rest. In every second run with room for it the last transaction is
@@ -225,7 +232,7 @@ class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
         """A producer was silent for long."""
         topic = self._topic(word)
         entries = self.cluster.partitions[topic].producers.entries
-        return bool(entries) and self.cluster.expire_producer(topic, sorted(entries)[(word >> 8) % len(entries)])
+        return bool(entries) and self.cluster.let_expire(topic, sorted(entries)[(word >> 8) % len(entries)])
 
     def clock(self, word: int) -> bool:
         """A coordinator's clock goes back."""
@@ -235,7 +242,7 @@ class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
         """Two threads of a coordinator find a transaction complete, or the second of them goes on: mostly when the next
         transaction is open."""
         broker, cluster = self._broker(word), self.cluster
-        if cluster.coordinators[broker].second is None:
+        if cluster.pending_complete_txn[broker] is None:
             return cluster.find_completion(broker)
         state = cluster.coordinators[broker].value.state
         return (state is State.ONGOING or not word >> 8 & 3) and cluster.complete_again(broker)
@@ -302,7 +309,7 @@ class TransactionRun(RunBase[TransactionCluster, TransactionProfile]):
         """A late marker arrives while a verified batch waits to be written."""
         cluster, broker, topic = self.cluster, self._broker(word), self._topic(word >> 8)
         batches = [slots[topic] for slots in cluster.produce]
-        if not any(batch is not None and batch.stage is ProduceStage.VERIFIED for batch in batches):
+        if not any(batch is not None and batch.is_at(ProduceStage.VERIFIED) for batch in batches):
             return False
         return self._may_mark(topic) and cluster.handle_marker(broker, topic, True)
 

@@ -27,7 +27,6 @@ from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest
 from tidemark.simulator.script import Cells, Performance, Stage
 from tidemark.trace.recorder import Recorder
 from tidemark.transactions.abstraction import Abstraction, Table
-from tidemark.transactions.coordinator import TransactionCoordinator
 from tidemark.transactions.messages import (
     CoordinatorRequest,
     EndTxnRequest,
@@ -37,9 +36,10 @@ from tidemark.transactions.messages import (
     WriteTxnMarkersRequest,
 )
 from tidemark.transactions.partition import TransactionalPartition
+from tidemark.transactions.partition_leader import ProduceStage
 from tidemark.transactions.rules import Rules
 from tidemark.transactions.sim.cluster import GROUP_ERRORS, TransactionCluster
-from tidemark.transactions.sim.network import Broker, ProduceStage, TransactionStateLog
+from tidemark.transactions.sim.network import Broker, ProduceExchange, TransactionStateLog
 from tidemark.transactions.sim.run import TransactionSimulator
 from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer
 
@@ -163,7 +163,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
 }
 """For each action, the cluster's method that performs it."""
 
-STAGE = Stage(begin, EVENTS)
+STAGE = Stage(begin, EVENTS, clock=True)
 
 
 def _result(committed: bool) -> str:
@@ -193,13 +193,21 @@ def _process(cluster: TransactionCluster, client: int, table: Table) -> str:
     if rpc is not None and rpc.response is not None and rpc.response.error is not Errors.NONE:
         said.append(rpc.response.error.name)
     for partition, batch in zip(table.partitions, cluster.produce[client], strict=True):
-        if batch is not None and batch.stage is ProduceStage.REPLY and batch.error is not Errors.NONE:
-            said.append(f"{partition} {batch.error.name}")
+        if batch is not None and batch.response is not None and batch.response.error is not Errors.NONE:
+            said.append(f"{partition} {batch.response.error.name}")
     late = cluster.late_rpc[client]
     said += [] if late is None else [f"late {_request(late.request)}"]
     for partition, batch in zip(table.partitions, cluster.late_produce[client], strict=True):
-        said += [] if batch is None else [f"late {partition} {_named(batch.request)} {batch.stage}"]
+        said += [] if batch is None else [f"late {partition} {_named(batch.request)} {_progress(batch)}"]
     return " ".join(said)
+
+
+def _progress(batch: ProduceExchange) -> str:
+    """How far a batch is that nobody waits for."""
+    if batch.pending is None:
+        return "request"
+    adds = batch.broker is not None and batch.is_at(ProduceStage.VERIFYING)
+    return "adding" if adds else batch.pending.stage.value
 
 
 def _request(request: CoordinatorRequest) -> str:
@@ -225,22 +233,23 @@ def _producer(producer: TransactionalProducer, table: Table) -> str:
 
 def _broker(cluster: TransactionCluster, broker: Broker, table: Table) -> str:
     coordinator, own = cluster.coordinators[broker], len(cluster.log.unreplicated[broker])
-    said = _coordinator(coordinator, cluster.log, table) if coordinator.serving else ["-"]
+    said = _coordinator(cluster, broker, table) if coordinator.serving else ["-"]
     said += [f"({own} uncommitted)"] if own and broker != cluster.log.leader else []
     for partition, marker in zip(table.partitions, cluster.late_marker[broker], strict=True):
         said += [] if marker is None else [f"late {partition} {_written(marker.request)}"]
     return " ".join(said)
 
 
-def _coordinator(coordinator: TransactionCoordinator, log: TransactionStateLog, table: Table) -> list[str]:
+def _coordinator(cluster: TransactionCluster, broker: Broker, table: Table) -> list[str]:
+    coordinator, second = cluster.coordinators[broker], cluster.pending_complete_txn[broker]
     pending = coordinator.pending
     return [
         f"@{coordinator.epoch}",
-        *([] if coordinator.value == log.stored else [_value(coordinator.value, table)]),
+        *([] if coordinator.value == cluster.log.stored else [_value(coordinator.value, table)]),
         *([] if pending is None else [f"-> {pending.value}"]),
-        *(["clock back"] if coordinator.earlier else []),
+        *(["clock back"] if cluster.earlier_timestamp[broker] else []),
         *(["sends"] if coordinator.sending else []),
-        *([] if coordinator.second is None else [f"twice {coordinator.second.value}"]),
+        *([] if second is None else [f"twice {second.state.value}"]),
     ]
 
 
