@@ -137,14 +137,15 @@ class TransactionalGroup(OffsetCoordinator):
             return Errors.ILLEGAL_GENERATION
         return Errors.NONE
 
-    def _done(self, outcome: OffsetOutcome) -> None:
-        """A written record commits at once. Its possible loss is modelled in Offsets."""
+    def _done(self, outcome: OffsetOutcome) -> Errors:
+        """The answer to a request. A written record commits at once; its possible loss is modelled in Offsets."""
         if outcome.record is not None:
             self.commit_entry()
+        return outcome.replies[0].response.error if outcome.replies else Errors.NONE
 
-    def stage(self, request: TxnOffsetCommitRequest) -> None:
-        """An accepted TxnOffsetCommit of one partition."""
-        self._done(self.handle_txn_offset_commit(request, None, 0))
+    def stage(self, request: TxnOffsetCommitRequest) -> Errors:
+        """A verified TxnOffsetCommit of one partition."""
+        return self._done(self.handle_txn_offset_commit(request, None, 0))
 
     def end_transaction(self, request: WriteTxnMarkerRequest) -> None:
         """An accepted marker."""

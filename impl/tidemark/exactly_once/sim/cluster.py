@@ -300,11 +300,9 @@ class ExactlyOnceCluster(ExactlyOnceState):
         error = self._verify(i, first.producer_epoch, self.offsets, group.open_here(first))
         if error is Errors.CONCURRENT_TRANSACTIONS:
             return False
-        if error is Errors.NONE:
-            error = group.txn_commit_error(first, group.verify_txn_offset_commit(first))
-        if error is Errors.NONE:
-            for request in requests:
-                group.stage(request)
+        for request in requests:
+            if error is Errors.NONE:
+                error = group.stage(request)
         self._answer(i, exchange, error, is_late)
         action = "HandleTxnOffsetCommit" if error is Errors.NONE else "RejectTxnOffsetCommit"
         self.recorder.did(action, i, is_late)
