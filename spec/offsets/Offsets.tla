@@ -264,7 +264,7 @@ CommitOfOngoingTransaction(t, request) == Guard("CommitOfOngoingTransaction", Is
 ProducerEpochNotOlder(known, request) == Guard("ProducerEpochNotOlder", request.epoch >= known.epoch)
 
 \* KIP-890 (KAFKA-19446, KAFKA-19999). Without it a copy of the last transaction's marker ends the next.
-MarkerOfItsTransaction(known, request) == Guard("MarkerOfItsTransaction", request.epoch > known.epoch \/ known.first = -1)
+MarkerEndsOlderEpoch(known, request) == Guard("MarkerEndsOlderEpoch", known.first >= 0 => request.epoch > known.epoch)
 
 \* Offsets of the transaction are staged, or will be once they are written.
 AtStake(b, t) ==
@@ -291,7 +291,7 @@ MarkerOutlivesItsData(entry, n) == Case("MarkerOutlivesItsData",
 Rules == {"ExpireOnlyUnsubscribed", "CountFromEmpty", "CountFromCommit", "ExpireOnlyUnstaged", "GroupHasNoOpenTransaction",
           "DeleteOnlyUnsubscribed", "DeleteOnlyEmptyGroup", "TombstoneClearsStaged", "KeepLaterRecord", "LoadReplaces",
           "TxnCommitOfCurrentGeneration", "ValidateAfterVerification", "CommitOfOngoingTransaction", "ProducerEpochNotOlder",
-          "MarkerOfItsTransaction", "MaterialiseFirst", "FetchOnlyStable", "FetchWaitsForCommit", "CleanBelowUnstable",
+          "MarkerEndsOlderEpoch", "MaterialiseFirst", "FetchOnlyStable", "FetchWaitsForCommit", "CleanBelowUnstable",
           "MarkerOutlivesItsData"}
 
 \* The baseline of Kafka 4.x: what it ships without.
@@ -626,7 +626,7 @@ MarkerError(b, t, request) ==
     LET known == WrittenKnown(b)[t] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF request.epoch < known.epoch THEN "INVALID_PRODUCER_EPOCH"
-    ELSE IF ~MarkerOfItsTransaction(known, request) THEN "INVALID_PRODUCER_EPOCH"
+    ELSE IF ~MarkerEndsOlderEpoch(known, request) THEN "INVALID_PRODUCER_EPOCH"
     ELSE "NONE"
 
 \* HandleMarker   who: coordinator   code: offsets/coordinator.py

@@ -194,7 +194,7 @@ class OffsetCoordinator:
         if not self.serving:
             return Errors.NOT_COORDINATOR
         known, epoch = self.written_producers.get(request.producer_id, UNKNOWN_PRODUCER), request.producer_epoch
-        if epoch < known.epoch or not self._rules.marker_of_its_transaction(epoch, known.epoch, known.open):
+        if epoch < known.epoch or not self._rules.marker_ends_older_epoch(epoch, known.epoch, known.open):
             return Errors.INVALID_PRODUCER_EPOCH
         return Errors.NONE
 

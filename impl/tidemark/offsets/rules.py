@@ -111,10 +111,10 @@ def producer_epoch_not_older(producer_epoch: int, known: int) -> bool:
 
 
 @guard
-def marker_of_its_transaction(producer_epoch: int, known: int, is_open: bool) -> bool:
+def marker_ends_older_epoch(producer_epoch: int, known: int, is_open: bool) -> bool:
     """KIP-890 (KAFKA-19446, KAFKA-19999): a marker ends a transaction of an older epoch than its own; where none is
     open it may come again. Without it a copy of the last transaction's marker ends the next."""
-    return producer_epoch > known or not is_open
+    return not is_open or producer_epoch > known
 
 
 @case
@@ -170,7 +170,7 @@ class OffsetRules:
     validate_after_verification: Callable[[Errors], bool] = validate_after_verification
     commit_of_ongoing_transaction: Callable[[bool, int, int], bool] = commit_of_ongoing_transaction
     producer_epoch_not_older: Callable[[int, int], bool] = producer_epoch_not_older
-    marker_of_its_transaction: Callable[[int, int, bool], bool] = marker_of_its_transaction
+    marker_ends_older_epoch: Callable[[int, int, bool], bool] = marker_ends_older_epoch
     materialise_first: Callable[[bool], bool] = materialise_first
     fetch_only_stable: Callable[[bool], bool] = fetch_only_stable
     fetch_waits_for_commit: Callable[[int], bool] = fetch_waits_for_commit
