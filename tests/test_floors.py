@@ -126,12 +126,15 @@ def test_no_import_goes_round(package: str) -> None:
     assert circles(graph(package, typed=False)) == []
 
 
-def test_only_a_descriptor_reaches_the_flaws() -> None:
-    """Production reaches neither a flaws.py nor the removal of rules."""
+def test_only_a_descriptor_and_a_simulator_reach_the_flaws() -> None:
+    """Production reaches neither a flaws.py, nor the removal of rules, nor the simulator that makes flawed nodes."""
     for name, used in graph("tidemark", typed=True).items():
         last = name.rpartition(".")[2]
+        simulated = last == "protocol" or ".sim." in f"{name}." or name.startswith("tidemark.compositions.")
+        simulators = {one for one in used if ".sim." in f"{one}."}
+        assert not simulators or simulated, f"{name} imports {sorted(simulators)}"
         flaws = {one for one in used if one.endswith(".flaws")}
-        assert not flaws or last == "protocol", f"{name} imports {sorted(flaws)}"
+        assert not flaws or simulated, f"{name} imports {sorted(flaws)}"
         removal = "tidemark.common.removal" in used
         assert not removal or last == "flaws" or name == "tidemark.simulator.protocol", f"{name} removes rules"
 

@@ -161,6 +161,21 @@ def test_a_rule_of_several_protocols_is_asked_by_each_in_its_own_functions() -> 
     assert len(functions) == len(set(functions))
 
 
+def test_a_rule_is_asked_where_it_has_another_name_too() -> None:
+    """ExactlyOnce gives its rules to the parts of other protocols, under these protocols' names."""
+    [card] = [one for one in cards.of_rule("EpochNotOlder") if one.home.protocol == "exactly_once"]
+    asked = {ask.function for ask in card.asks}
+    assert {"OffsetCoordinator._txn_commit_error", "TransactionalPartition.is_stale"} <= asked
+    [card] = cards.of_rule("SequenceIsNext")
+    assert {ask.function for ask in card.asks} == {"ProducerStateManager.validate"}
+
+
+def test_a_card_shows_the_node_that_stands_in_place_of_a_rules() -> None:
+    found = cards.flawed_rules("tidemark.offsets", "ValidateAfterVerification")
+    assert [one.text.partition("(")[0].splitlines()[-1] for one in found] == ["def _always", "class ValidatesOnArrival"]
+    assert len(cards.flawed_rules("tidemark.offsets", "FetchOnlyStable")) == 1
+
+
 def test_what_asks_is_read_off_the_text_of_the_package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     package = tmp_path / "askers"
     package.mkdir()

@@ -33,7 +33,7 @@ UNSHOWN = {
     ): "with SliceNotTruncated what is sent late is what was validated; it counts without SliceNotTruncated (row 12)",
     ("replication", "TailEpochMonotone"): "with SliceNotTruncated what is sent late is what was validated; it counts "
     "without SliceNotTruncated (row 104)",
-    ("offsets", "MarkerOfItsTransaction"): "a copy of a marker has to arrive in the next transaction of its producer: "
+    ("offsets", "MarkerEndsOlderEpoch"): "a copy of a marker has to arrive in the next transaction of its producer: "
     "rarer than this; make check asks that both sides of the rule are seen",
     (
         "transactions",

@@ -190,17 +190,18 @@ FenceOpenTransaction(t) == Case("FenceOpenTransaction", t.state = "Ongoing")
 \* KIP-98. Without it what is late is written behind its successors.
 EpochNotOlder(epoch, r) == Guard("EpochNotOlder", r.epoch >= epoch)
 
-\* KIP-890. Without it a request that is late opens a transaction that nobody will end.
+\* KIP-890. A partition heeds the coordinator's refusal. Without it a request that is late opens a transaction that nobody will
+\* end.
 VerifyTransaction(open) == Case("VerifyTransaction", ~open)
 
-\* KIP-890 (KIP-1228). Without it a marker that comes again ends the next transaction.
-MarkerOfItsTransaction(epoch, open, m) == Guard("MarkerOfItsTransaction", m.epoch > epoch \/ ~open)
+\* KIP-890 (KIP-1228, KAFKA-19999). Without it a marker that comes again ends the next transaction.
+MarkerEndsOlderEpoch(epoch, open, m) == Guard("MarkerEndsOlderEpoch", open => m.epoch > epoch)
 
-\* KIP-98. Without it a result that is sent again is there twice (if InSequence is missing, too).
+\* KIP-98. Without it a result that is sent again is there twice (if SequenceIsNext is missing, too).
 RecognizeDuplicate(e, r) == Case("RecognizeDuplicate", e.epoch = r.epoch /\ e.sequence = r.sequence)
 
 \* KIP-98. Without it a result is written although the one before it was not, or twice.
-InSequence(e, r) == Guard("InSequence", IF e.epoch = r.epoch THEN r.sequence = e.sequence + 1 ELSE r.sequence = 0)
+SequenceIsNext(e, r) == Guard("SequenceIsNext", IF e.epoch = r.epoch THEN r.sequence = e.sequence + 1 ELSE r.sequence = 0)
 
 \* KIP-447 (KAFKA-9365). Without it an instance whose partitions have gone to another commits what it has made of them, beside
 \* the other.
@@ -234,8 +235,8 @@ CommitWithoutError(me) == Guard("CommitWithoutError", me.state # "ABORTABLE_ERRO
 \* KIP-98 (isolation.level). Without it the reader gets what is open, and what is aborted.
 ReadCommitted(stable) == Guard("ReadCommitted", read < stable)
 
-Rules == {"RequestOfCurrentEpoch", "FenceOpenTransaction", "EpochNotOlder", "VerifyTransaction", "MarkerOfItsTransaction",
-          "RecognizeDuplicate", "InSequence", "TxnCommitOfCurrentGeneration", "CommitOfMember", "MemberOfInstance",
+Rules == {"RequestOfCurrentEpoch", "FenceOpenTransaction", "EpochNotOlder", "VerifyTransaction", "MarkerEndsOlderEpoch",
+          "RecognizeDuplicate", "SequenceIsNext", "TxnCommitOfCurrentGeneration", "CommitOfMember", "MemberOfInstance",
           "FetchOnlyStable", "SendGroupMetadata", "RevokeOutsideTransaction", "CommitOutsideTransaction", "RewindAfterAbort",
           "CommitWithoutError", "ReadCommitted"}
 
@@ -272,7 +273,7 @@ ProduceVerdict(i, r) ==
     IF ~EpochNotOlder(entry[i].epoch, r) THEN "INVALID_PRODUCER_EPOCH"
     ELSE IF Verification(i, OpenInOutput(i, r), r) # "NONE" THEN Verification(i, OpenInOutput(i, r), r)
     ELSE IF RecognizeDuplicate(entry[i], r) THEN "DUPLICATE"
-    ELSE IF ~InSequence(entry[i], r) THEN "OUT_OF_ORDER_SEQUENCE_NUMBER"
+    ELSE IF ~SequenceIsNext(entry[i], r) THEN "OUT_OF_ORDER_SEQUENCE_NUMBER"
     ELSE "NONE"
 
 \* The group's check. A commit that names neither member nor generation comes from a client before KIP-447, and is taken.
@@ -491,7 +492,7 @@ Crash(i) ==
 -----------------------------------------------------------------------------
 (* Produce *)
 
-\* AppendResult   who: leader of the output   code: transactions/partition.py (append_batch)
+\* AppendResult   who: leader of the output   code: exactly_once/results_partition.py (append_result)
 \* The result is written. If it is the first of its transaction, the output is taken into the transaction.
 AppendResult(i, isLate) ==
     LET r == RequestOf(i, isLate) IN
@@ -503,7 +504,7 @@ AppendResult(i, isLate) ==
     /\ Replied(i, isLate, Reply("produce", "NONE", -1))
     /\ UNCHANGED <<input, group, issued, committed, staged, known, read, returned, instance, lateMarker>>
 
-\* AnswerDuplicate   who: leader of the output   code: transactions/partition.py (duplicate_of)
+\* AnswerDuplicate   who: leader of the output   code: exactly_once/results_partition.py (append_result)
 AnswerDuplicate(i, isLate) ==
     LET r == RequestOf(i, isLate) IN
     \* enabled when
@@ -513,7 +514,7 @@ AnswerDuplicate(i, isLate) ==
     /\ Replied(i, isLate, Reply("produce", "NONE", -1))
     /\ UNCHANGED <<input, txn, group, issued, committed, staged, known, output, entry, read, returned, instance, lateMarker>>
 
-\* RejectResult   who: leader of the output   code: transactions/partition.py (append_error)
+\* RejectResult   who: leader of the output   code: exactly_once/results_partition.py (append_result)
 \* The transaction coordinator may have taken the output into the transaction all the same.
 RejectResult(i, isLate) ==
     LET r == RequestOf(i, isLate) IN
@@ -528,7 +529,7 @@ RejectResult(i, isLate) ==
 -----------------------------------------------------------------------------
 (* TxnOffsetCommit *)
 
-\* HandleTxnOffsetCommit   who: group coordinator   code: exactly_once/group.py (stage)
+\* HandleTxnOffsetCommit   who: group coordinator   code: exactly_once/group.py (commit_transactional_offsets)
 \* The offsets are staged until the marker.
 HandleTxnOffsetCommit(i, isLate) ==
     LET r == RequestOf(i, isLate) IN
@@ -540,7 +541,7 @@ HandleTxnOffsetCommit(i, isLate) ==
     /\ Replied(i, isLate, Reply("commit", "NONE", -1))
     /\ UNCHANGED <<input, group, issued, committed, output, entry, read, returned, instance, lateMarker>>
 
-\* RejectTxnOffsetCommit   who: group coordinator   code: exactly_once/group.py (group_error)
+\* RejectTxnOffsetCommit   who: group coordinator   code: exactly_once/group.py (commit_transactional_offsets)
 \* If it is the group that refuses it, the transaction coordinator was asked before.
 RejectTxnOffsetCommit(i, isLate) ==
     LET r == RequestOf(i, isLate) IN
@@ -552,7 +553,7 @@ RejectTxnOffsetCommit(i, isLate) ==
     /\ Replied(i, isLate, Reply("commit", CommitVerdict(i, r), -1))
     /\ UNCHANGED <<input, group, issued, committed, staged, known, output, entry, read, returned, instance, lateMarker>>
 
-\* CommitOffset   who: instance   code: exactly_once/group.py (commit)
+\* CommitOffset   who: instance   code: exactly_once/message_processor.py (commit_offsets)
 \* A plain OffsetCommit of its positions. Between transactions they are committed already.
 CommitOffset(i) ==
     LET me == instance[i] IN
@@ -604,7 +605,7 @@ MarkerAccepted(i, m) ==
     LET epoch == IF m.target = "output" THEN entry[i].epoch ELSE known[i]
         open  == IF m.target = "output" THEN entry[i].first >= 0 ELSE HasStaged(i) IN
     /\ m.epoch >= epoch
-    /\ MarkerOfItsTransaction(epoch, open, m)
+    /\ MarkerEndsOlderEpoch(epoch, open, m)
 
 \* A marker is written: what is open ends.
 Mark(i, m) ==
@@ -766,7 +767,7 @@ FetchOffset(i, p) ==
 -----------------------------------------------------------------------------
 (* The reader *)
 
-\* ReadOutput   who: reader   code: transactions/fetcher.py (receive_fetch)
+\* ReadOutput   who: reader   code: exactly_once/results_partition.py (fetch)
 \* It gets past one record, and returns it if it is a result that was committed.
 ReadOutput ==
     LET record == output[read + 1]

@@ -98,17 +98,15 @@ Transaction == [phase : {"idle", "ongoing", "ending"}, epoch : ProducerEpochs, r
 
 Errors == {"NONE", "NOT_COORDINATOR", "ILLEGAL_GENERATION", "INVALID_PRODUCER_EPOCH"}
 
-\* valid: what the group's check said when the request arrived.
-Request  == [type : {"request"}, broker : Brokers, epoch : ProducerEpochs, generation : -1..MaxGeneration,
-             partition : Partitions, offset : 0..MaxOffset]
-Verified == [type : {"verified"}, broker : Brokers, epoch : ProducerEpochs, generation : -1..MaxGeneration,
-             partition : Partitions, offset : 0..MaxOffset, valid : BOOLEAN]
+\* "verified": the transaction coordinator has answered, or need not be asked.
+Request == [type : {"request", "verified"}, broker : Brokers, epoch : ProducerEpochs, generation : -1..MaxGeneration,
+            partition : Partitions, offset : 0..MaxOffset]
 \* "committing", "writing", "waiting": so many records have to commit until the answer.
 TxnSlot ==
-         [type : {"idle"}] \cup Request \cup Verified
+         [type : {"idle"}] \cup Request
     \cup [type : {"committing"}, broker : Brokers, remaining : 1..MaxAppended]
     \cup [type : {"answered"}, error : Errors]
-LateSlot == [type : {"idle"}] \cup Request \cup Verified
+LateSlot == [type : {"idle"}] \cup Request
 
 Marker == [type : {"marker"}, broker : Brokers, epoch : ProducerEpochs, result : Results]
 MarkerSlot ==
@@ -254,7 +252,7 @@ FitsGroup(g, generation) ==
     generation < 0 \/ TxnCommitOfCurrentGeneration(g, generation)
 
 \* KAFKA-15784. Without it the group is asked before the transaction coordinator is, and not when the answer is there (row 57).
-ValidateAfterVerification(g, request) == Case("ValidateAfterVerification", FitsGroup(g, request.generation) # request.valid)
+ValidateAfterVerification(g, request) == Guard("ValidateAfterVerification", FitsGroup(g, request.generation))
 
 \* The transaction coordinator has this transaction of the producer.
 IsOngoing(t, request) == transaction[t].phase = "ongoing" /\ transaction[t].epoch = request.epoch
@@ -266,7 +264,7 @@ CommitOfOngoingTransaction(t, request) == Guard("CommitOfOngoingTransaction", Is
 ProducerEpochNotOlder(known, request) == Guard("ProducerEpochNotOlder", request.epoch >= known.epoch)
 
 \* KIP-890 (KAFKA-19446, KAFKA-19999). Without it a copy of the last transaction's marker ends the next.
-MarkerOfItsTransaction(known, request) == Guard("MarkerOfItsTransaction", request.epoch > known.epoch \/ known.first = -1)
+MarkerEndsOlderEpoch(known, request) == Guard("MarkerEndsOlderEpoch", known.first >= 0 => request.epoch > known.epoch)
 
 \* Offsets of the transaction are staged, or will be once they are written.
 AtStake(b, t) ==
@@ -293,7 +291,7 @@ MarkerOutlivesItsData(entry, n) == Case("MarkerOutlivesItsData",
 Rules == {"ExpireOnlyUnsubscribed", "CountFromEmpty", "CountFromCommit", "ExpireOnlyUnstaged", "GroupHasNoOpenTransaction",
           "DeleteOnlyUnsubscribed", "DeleteOnlyEmptyGroup", "TombstoneClearsStaged", "KeepLaterRecord", "LoadReplaces",
           "TxnCommitOfCurrentGeneration", "ValidateAfterVerification", "CommitOfOngoingTransaction", "ProducerEpochNotOlder",
-          "MarkerOfItsTransaction", "MaterialiseFirst", "FetchOnlyStable", "FetchWaitsForCommit", "CleanBelowUnstable",
+          "MarkerEndsOlderEpoch", "MaterialiseFirst", "FetchOnlyStable", "FetchWaitsForCommit", "CleanBelowUnstable",
           "MarkerOutlivesItsData"}
 
 \* The baseline of Kafka 4.x: what it ships without.
@@ -519,6 +517,9 @@ Replied(t, isLate, slot) ==
 OpenHere(b, t, request) ==
     LET known == WrittenKnown(b)[t] IN known.first >= 0 /\ known.epoch = request.epoch
 
+\* Before KAFKA-15784 the group was asked when the request arrived.
+ValidatedOnArrival(b, request) == Has("ValidateAfterVerification") \/ FitsGroup(Written(b).group, request.generation)
+
 MayVerify(b, t, request) ==
     OpenHere(b, t, request) \/ CommitOfOngoingTransaction(t, request)
 
@@ -527,11 +528,11 @@ MayVerify(b, t, request) ==
 VerifyTxnOffsetCommit(b, t, isLate) ==
     LET request  == RequestOf(t, isLate)
         verified == [type |-> "verified", broker |-> b, epoch |-> request.epoch, generation |-> request.generation,
-                     partition |-> request.partition, offset |-> request.offset,
-                     valid |-> FitsGroup(Written(b).group, request.generation)] IN
+                     partition |-> request.partition, offset |-> request.offset] IN
     \* enabled when
     /\ request.type = "request" /\ request.broker = b
     /\ Serving(b)
+    /\ ValidatedOnArrival(b, request)
     /\ MayVerify(b, t, request)
     \* effect
     /\ txnRpc' = IF isLate THEN txnRpc ELSE [txnRpc EXCEPT ![t] = verified]
@@ -539,14 +540,12 @@ VerifyTxnOffsetCommit(b, t, isLate) ==
     /\ transaction' = [transaction EXCEPT ![t].added = @ \/ IsOngoing(t, request)]
     /\ UNCHANGED <<now, leaderAndEpoch, log, appended, end, producers, epoch, group, offsets, staged, marker, lateMarker, fetch>>
 
-\* Whether the group takes it: asked when the request arrived, and again if the answer has changed.
-GroupTakes(g, request) ==
-    IF ValidateAfterVerification(g, request) THEN ~request.valid ELSE request.valid
-
 TxnCommitError(b, t, request) ==
     IF ~Serving(b) THEN "NOT_COORDINATOR"
-    ELSE IF request.type = "request" THEN (IF MayVerify(b, t, request) THEN "NONE" ELSE "INVALID_PRODUCER_EPOCH")
-    ELSE IF ~GroupTakes(Written(b).group, request) THEN "ILLEGAL_GENERATION"
+    ELSE IF request.type = "request"
+    THEN IF ~ValidatedOnArrival(b, request) THEN "ILLEGAL_GENERATION"
+         ELSE IF MayVerify(b, t, request) THEN "NONE" ELSE "INVALID_PRODUCER_EPOCH"
+    ELSE IF ~ValidateAfterVerification(Written(b).group, request) THEN "ILLEGAL_GENERATION"
     ELSE IF ~ProducerEpochNotOlder(WrittenKnown(b)[t], request) THEN "INVALID_PRODUCER_EPOCH"
     ELSE "NONE"
 
@@ -627,7 +626,7 @@ MarkerError(b, t, request) ==
     LET known == WrittenKnown(b)[t] IN
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF request.epoch < known.epoch THEN "INVALID_PRODUCER_EPOCH"
-    ELSE IF ~MarkerOfItsTransaction(known, request) THEN "INVALID_PRODUCER_EPOCH"
+    ELSE IF ~MarkerEndsOlderEpoch(known, request) THEN "INVALID_PRODUCER_EPOCH"
     ELSE "NONE"
 
 \* HandleMarker   who: coordinator   code: offsets/coordinator.py

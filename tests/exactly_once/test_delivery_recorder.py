@@ -126,7 +126,7 @@ def test_the_recorder_says_what_the_mapping_says() -> None:
 @pytest.mark.parametrize(
     ("without", "profile"),
     [
-        pytest.param({"RecognizeDuplicate", "InSequence"}, "late", id="written twice"),
+        pytest.param({"RecognizeDuplicate", "SequenceIsNext"}, "late", id="written twice"),
         pytest.param({"TxnCommitOfCurrentGeneration", "CommitOfMember", "MemberOfInstance"}, "chaos", id="by two"),
         pytest.param({"RewindAfterAbort"}, "chaos", id="left out"),
         pytest.param({"ReadCommitted"}, "chaos", id="read before it counts"),

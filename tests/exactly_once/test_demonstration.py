@@ -102,7 +102,7 @@ def test_a_result_in_another_partition_than_its_keys_is_stray(monkeypatch: pytes
 
 def test_retries_without_an_order_are_strays() -> None:
     """enable.idempotence=false: a leader that takes any sequence."""
-    assert strays(run(frozenset({"InSequence", "RecognizeDuplicate"}), rebalances=20).stream) > 0
+    assert strays(run(frozenset({"SequenceIsNext", "RecognizeDuplicate"}), rebalances=20).stream) > 0
 
 
 def test_one_seed_is_one_run() -> None:
@@ -113,7 +113,7 @@ def test_one_seed_is_one_run() -> None:
 @pytest.mark.parametrize(
     ("without", "missing", "repeated"),
     [
-        ({"RecognizeDuplicate", "InSequence"}, False, True),
+        ({"RecognizeDuplicate", "SequenceIsNext"}, False, True),
         ({"CommitOfMember", "MemberOfInstance", "TxnCommitOfCurrentGeneration"}, False, True),
         ({"RewindAfterAbort"}, True, False),
     ],

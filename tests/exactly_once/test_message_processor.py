@@ -5,9 +5,13 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import Errors
+from tidemark.exactly_once.flaws import processor_of
 from tidemark.exactly_once.message_processor import NO_POSITION, MessageProcessor
+from tidemark.exactly_once.messages import Commits
 from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.rules import Rules
+from tidemark.groups.messages import OffsetCommitRequest
+from tidemark.groups.offset_records import ConsumerGroupMetadata
 from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.transactions.messages import CoordinatorResponse, EndTxnRequest
@@ -20,9 +24,7 @@ ENDED = CoordinatorResponse(Errors.NONE, 1, 4)
 def working(rules: Rules | None = None, instance: str | None = None) -> MessageProcessor:
     """Member 000007 of generation 5, which owns both partitions and stands at 3 and 0; producer 1 in epoch 3."""
     rules = rules or Rules()
-    one = MessageProcessor(
-        TOPICS, instance, rules, TransactionalProducer(1, rules.for_transactions(), rules.commit_without_error)
-    )
+    one = processor_of(TOPICS, instance, rules, TransactionalProducer(1, rules.for_transactions()))
     assert one.producer.send_init_producer_id() is not None
     one.producer.receive_init_producer_id(CoordinatorResponse(Errors.NONE, 1, 3))
     one.join("000007")
@@ -38,6 +40,13 @@ def sent(one: MessageProcessor, partition: int = 0, payload: int = 9) -> Produce
     assert request is not None
     one.receive_reply(request, Errors.NONE)
     return request
+
+
+def offsets(one: MessageProcessor) -> Commits:
+    """The offsets of its transaction, as the member that it is."""
+    requests = one.send_offsets(one.group_metadata())
+    assert requests is not None
+    return requests
 
 
 def test_the_first_result_begins_the_transaction_and_positions_go_on() -> None:
@@ -60,23 +69,21 @@ def test_it_processes_what_it_owns_and_knows_its_place_in() -> None:
 
 def test_offsets_are_those_of_the_transaction_and_name_the_member() -> None:
     one = working(instance="static")
-    assert one.send_offsets(True) == ()
+    assert offsets(one) == ()
     sent(one)
-    (request,) = one.send_offsets(True)
+    (request,) = offsets(one)
     assert (request.producer_id, request.producer_epoch, request.partition, request.offset) == (1, 3, TOPICS[0], 4)
     assert (request.member_id, request.generation_id, request.group_instance_id) == ("000007", 5, "static")
-    (nameless,) = one.send_offsets(False)
-    assert (nameless.member_id, nameless.generation_id, nameless.group_instance_id) == ("", -1, None)
 
 
 def test_it_commits_when_the_group_has_the_offsets_and_then_sends_no_more() -> None:
     one = working()
     sent(one)
     assert one.send_end(True) is None
-    one.receive_reply(one.send_offsets(True), Errors.NONE)
+    one.receive_reply(offsets(one), Errors.NONE)
     assert one.sent
     assert one.send_result(0, 9) is None
-    assert one.send_offsets(True) == ()
+    assert offsets(one) == ()
     request = one.send_end(True)
     assert request == EndTxnRequest(1, 3, True)
     one.receive_reply(request, Errors.NONE, ENDED)
@@ -110,7 +117,7 @@ def test_who_is_not_the_groups_can_only_abort(error: Errors) -> None:
     """CommitFailedException."""
     one = working()
     sent(one)
-    one.receive_reply(one.send_offsets(True), error)
+    one.receive_reply(offsets(one), error)
     assert one.producer.state is ProducerState.ABORTABLE_ERROR
     assert not one.sent
     assert one.send_end(True) is None
@@ -120,7 +127,7 @@ def test_who_is_not_the_groups_can_only_abort(error: Errors) -> None:
 def test_who_is_fenced_is_done() -> None:
     one = working()
     sent(one)
-    one.receive_reply(one.send_offsets(True), Errors.INVALID_PRODUCER_EPOCH)
+    one.receive_reply(offsets(one), Errors.INVALID_PRODUCER_EPOCH)
     assert one.producer.state is ProducerState.FATAL_ERROR
     assert one.send_end(False) is None
     assert one.send_result(0, 9) is None
@@ -153,42 +160,46 @@ def test_without_a_rule_it_commits_what_has_failed() -> None:
 
 def test_it_gives_its_partitions_up_between_transactions() -> None:
     one = working()
-    assert one.may_revoke()
     sent(one)
-    assert not one.may_revoke()
-    assert working(PROTOCOL.rules_without({"RevokeOutsideTransaction"})).may_revoke()
+    assert not one.revoke()
+    assert (one.owned, one.positions) == ({0, 1}, [4, 0])
     other = working()
-    other.revoke()
+    assert other.revoke()
     assert (other.owned, other.positions) == (frozenset(), [NO_POSITION, NO_POSITION])
 
 
-@pytest.mark.parametrize(("without", "may"), [((), False), (("SendGroupMetadata",), True)])
-def test_it_sends_no_offsets_by_group_id_alone(without: tuple[str, ...], may: bool) -> None:
-    one = working(PROTOCOL.rules_without(without))
+def test_it_sends_no_offsets_by_group_id_alone() -> None:
+    one = working()
     sent(one)
     assert one.has_offsets
-    assert one.may_send_offsets(True)
-    assert one.may_send_offsets(False) is may
+    assert one.send_offsets(ConsumerGroupMetadata()) is None
+    other = working(PROTOCOL.rules_without({"SendGroupMetadata"}))
+    sent(other)
+    found = other.send_offsets(ConsumerGroupMetadata())
+    assert found is not None
+    (nameless,) = found
+    assert (nameless.member_id, nameless.generation_id, nameless.group_instance_id) == ("", -1, None)
 
 
 def test_it_commits_offsets_between_transactions() -> None:
     one = working()
     one.sync(6, (1,))
-    assert (one.may_commit_offsets(), one.commit_offsets()) == (True, [(1, 0)])
+    assert one.has_positions
+    assert one.commit_offsets() == OffsetCommitRequest("000007", 6, {TOPICS[1]: 0})
     sent(one, 1)
-    assert not one.may_commit_offsets()
+    assert one.commit_offsets() is None
     other = working(PROTOCOL.rules_without({"CommitOutsideTransaction"}))
     sent(other)
-    assert (other.may_commit_offsets(), other.commit_offsets()) == (True, [(0, 4), (1, 0)])
+    assert other.commit_offsets() == OffsetCommitRequest("000007", 5, {TOPICS[0]: 4, TOPICS[1]: 0})
     other.give_up_request()
-    assert other.commit_offsets() == []
+    assert not other.has_positions
 
 
 def test_it_knows_its_place_in_what_is_in_its_transaction() -> None:
     """It may have to give its partitions up in the midst of it, and goes on where it was if it gets them back."""
     one = working(PROTOCOL.rules_without({"RevokeOutsideTransaction"}))
     sent(one)
-    one.revoke()
+    assert one.revoke()
     assert (one.owned, one.positions) == (frozenset(), [4, NO_POSITION])
 
 

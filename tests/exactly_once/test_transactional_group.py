@@ -7,8 +7,10 @@ from tidemark.common.errors import Errors
 from tidemark.exactly_once.group import TransactionalGroup
 from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.rules import Rules
+from tidemark.groups.messages import OffsetCommitRequest
 from tidemark.groups.offset_records import TxnOffsetCommitRequest, WriteTxnMarkerRequest
 from tidemark.groups.partitions import UNKNOWN_MEMBER_ID
+from tidemark.transactions.messages import AddPartitionsToTxnRequest
 
 Members = dict[str, str]
 
@@ -26,6 +28,11 @@ def commit(
 ) -> TxnOffsetCommitRequest:
     """Offset 2 of the first partition, by producer 1 in epoch 0."""
     return TxnOffsetCommitRequest(1, 0, generation, group.partitions[0], offset, member, instance)
+
+
+def stage(group: TransactionalGroup, member: str) -> None:
+    """The offset is staged."""
+    assert group.commit_transactional_offsets((commit(group, member),), Errors.NONE) is Errors.NONE
 
 
 def test_partitions_go_round_the_members() -> None:
@@ -104,7 +111,7 @@ def test_who_may_commit(name: str, generation: int, instance: str | None, error:
     group, members = grouped("a", "s")
     request = commit(group, members.get(name, name), generation, instance)
     assert group.group_error(request) is error
-    assert group.txn_commit_error(request, group.verify_txn_offset_commit(request)) is error
+    assert group.commit_transactional_offsets((request,), Errors.NONE) is error
 
 
 @pytest.mark.parametrize(
@@ -123,7 +130,7 @@ def test_without_a_rule_others_may(rule: str, name: str, generation: int, instan
 @pytest.mark.parametrize(("committed", "offset"), [(True, 2), (False, 0)])
 def test_staged_offsets_are_told_to_nobody_before_the_marker(committed: bool, offset: int) -> None:
     group, members = grouped("a")
-    group.stage(commit(group, members["a"]))
+    stage(group, members["a"])
     assert group.stable_offset(group.partitions[0]) is None
     assert group.stable_offset(group.partitions[1]) == 0
     assert group.offset(group.partitions[0]) == 0
@@ -133,19 +140,45 @@ def test_staged_offsets_are_told_to_nobody_before_the_marker(committed: bool, of
 
 def test_without_a_rule_a_new_owner_reads_from_before_the_transaction() -> None:
     group, members = grouped("a", rules=PROTOCOL.rules_without({"FetchOnlyStable"}))
-    group.stage(commit(group, members["a"]))
+    stage(group, members["a"])
     assert group.stable_offset(group.partitions[0]) == 0
 
 
 def test_a_plain_commit_counts_at_once() -> None:
-    group, _ = grouped("a")
-    group.commit(group.partitions[2], 5)
+    group, members = grouped("a")
+    offsets = {group.partitions[2]: 5}
+    for member_id, generation, error in (
+        (members["a"], 0, Errors.ILLEGAL_GENERATION),
+        ("nobody", 1, Errors.UNKNOWN_MEMBER_ID),
+    ):
+        assert group.commit_offsets(OffsetCommitRequest(member_id, generation, offsets)) is error
+    assert group.stable_offset(group.partitions[2]) == 0
+    assert group.commit_offsets(OffsetCommitRequest(members["a"], 1, offsets)) is Errors.NONE
     assert group.stable_offset(group.partitions[2]) == 5
 
 
 def test_an_older_epoch_is_refused_behind_a_marker() -> None:
     group, members = grouped("a")
-    group.stage(commit(group, members["a"]))
+    stage(group, members["a"])
     group.end_transaction(WriteTxnMarkerRequest(1, 1, True))
     request = commit(group, members["a"], offset=3)
-    assert group.txn_commit_error(request, True) is Errors.INVALID_PRODUCER_EPOCH
+    assert group.commit_transactional_offsets((request,), Errors.NONE) is Errors.INVALID_PRODUCER_EPOCH
+
+
+@pytest.mark.parametrize(("without", "taken"), [((), False), (("VerifyTransaction",), True)])
+def test_a_commit_that_the_transaction_coordinator_refuses_is_refused(without: tuple[str, ...], taken: bool) -> None:
+    group, members = grouped("a", rules=PROTOCOL.rules_without(without))
+    request = commit(group, members["a"])
+    assert group.verify_transactional_offsets((request,), 7) == AddPartitionsToTxnRequest(1, 0, 7)
+    error = group.commit_transactional_offsets((request,), Errors.PRODUCER_FENCED)
+    assert error is (Errors.NONE if taken else Errors.INVALID_PRODUCER_EPOCH)
+    stage(group, members["a"])
+    assert group.verify_transactional_offsets((request,), 7) is None
+
+
+def test_a_member_hears_of_a_complete_generation() -> None:
+    group, members = grouped("a", "b")
+    assert group.sync_group(members["a"]) == (1, [0, 2])
+    group.join_group(members["a"], None)
+    assert group.sync_group(members["a"]) is None
+    assert group.sync_group("nobody") is None

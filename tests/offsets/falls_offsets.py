@@ -67,7 +67,7 @@ COMMITTED = {"log": sequence(COMMIT, STAGED, LATER), "end[b1]": "3", "offsets[b1
 REMOVED = {"log": sequence(COMMIT, STAGED, tombstone(2, "topic", "{p1}")), "end[b1]": "3", "offsets[b1][p1]": NONE}
 EXPIRED = {"appended[b1]": sequence(tombstone(2, "expiry", "{p1}"))}
 MEMBERS = {"group[b1].state": '"Stable"', "group[b1].generation": "1", "group[b1].subscribed": "{p1}"}
-VERIFIED = record(type='"verified"', broker="b1", epoch="0", generation="1", partition="p2", offset="5", valid="TRUE")
+VERIFIED = record(type='"verified"', broker="b1", epoch="0", generation="1", partition="p2", offset="5")
 STAGES = {
     "appended[b1]": sequence(entry("staged", 2, producer="t1", epoch="0", partition="p2", offset="5", time="0")),
     "txnRpc[t1]": record(type='"committing"', broker="b1", remaining="1"),

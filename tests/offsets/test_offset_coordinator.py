@@ -23,8 +23,10 @@ from tidemark.groups.offset_records import (
 from tidemark.groups.partitions import TopicPartition
 from tidemark.offsets.compaction import compact
 from tidemark.offsets.coordinator import OffsetCoordinator
+from tidemark.offsets.flaws import coordinator_of
 from tidemark.offsets.metadata import OffsetMetadata
 from tidemark.offsets.rules import OffsetRules
+from tidemark.offsets.transaction import Transaction
 
 P, Q = TopicPartition("p", 0), TopicPartition("q", 0)
 RETENTION_MS = 1_000
@@ -46,9 +48,15 @@ def commit_all(coordinator: OffsetCoordinator) -> list[Errors]:
 
 def stage(coordinator: OffsetCoordinator, partition: TopicPartition, offset: int, epoch: int = 0) -> None:
     request = TxnOffsetCommitRequest(0, epoch, -1, partition, offset)
-    valid = coordinator.verify_txn_offset_commit(request)
-    assert coordinator.txn_commit_error(request, valid) is Errors.NONE
-    coordinator.handle_txn_offset_commit(request, "producer", 0)
+    assert coordinator.verify_txn_offset_commit(request) is Errors.NONE
+    assert handled(coordinator, request) is Errors.NONE
+
+
+def handled(coordinator: OffsetCoordinator, request: TxnOffsetCommitRequest) -> Errors:
+    """The error that a verified TxnOffsetCommit is answered with; NONE where its record waits."""
+    outcome = coordinator.handle_txn_offset_commit(request, "producer", 0)
+    assert (outcome.record is None) is bool(outcome.replies)
+    return outcome.replies[0].response.error if outcome.replies else Errors.NONE
 
 
 def fetched(coordinator: OffsetCoordinator, stable: bool = True) -> StableOffsetFetchResponse:
@@ -82,18 +90,70 @@ class TestTransactions:
         marker = WriteTxnMarkerRequest(0, 1, False)
         coordinator.handle_marker(marker, "marker")
         late = TxnOffsetCommitRequest(0, 0, -1, P, 6)
-        assert coordinator.txn_commit_error(late, True) is Errors.INVALID_PRODUCER_EPOCH
-        assert coordinator.marker_error(marker) is Errors.NONE
+        assert handled(coordinator, late) is Errors.INVALID_PRODUCER_EPOCH
+        assert coordinator.handle_marker(marker, "marker").record is not None
         stage(coordinator, P, 6, epoch=1)
-        assert coordinator.marker_error(marker) is Errors.INVALID_PRODUCER_EPOCH
+        (reply,) = coordinator.handle_marker(marker, "marker").replies
+        assert reply.response.error is Errors.INVALID_PRODUCER_EPOCH
 
-    def test_the_generation_is_asked_again_after_verification(self) -> None:
+    def test_the_group_validates_after_verification(self) -> None:
+        for without, on_arrival, afterwards in (
+            ((), (Errors.NONE, Errors.NONE), (Errors.ILLEGAL_GENERATION, Errors.NONE)),
+            (("ValidateAfterVerification",), (Errors.NONE, Errors.ILLEGAL_GENERATION), (Errors.NONE, Errors.NONE)),
+        ):
+            coordinator = coordinator_of(rules_without(OffsetRules, without), RETENTION_MS)
+            coordinator.become_coordinator(1, 0, (), {})
+            coordinator.rebalance((P,), 0)
+            requests = [TxnOffsetCommitRequest(producer, 0, producer, P, 5) for producer in (1, 2)]
+            assert tuple(map(coordinator.verify_txn_offset_commit, requests)) == on_arrival
+            coordinator.rebalance((P, Q), 0)
+            assert tuple(handled(coordinator, request) for request in requests) == afterwards
+
+    def test_a_commit_is_refused_by_who_is_no_coordinator(self) -> None:
         coordinator = serving()
+        request = TxnOffsetCommitRequest(0, 0, -1, P, 5)
+        coordinator.resign()
+        assert coordinator.verify_txn_offset_commit(request) is Errors.NOT_COORDINATOR
+        assert handled(coordinator, request) is Errors.NOT_COORDINATOR
+
+
+class TestDeletion:
+    def test_members_keep_the_offsets_that_they_read_and_their_group(self) -> None:
+        coordinator = serving()
+        coordinator.commit_offset(P, 3, 0)
         coordinator.rebalance((P,), 0)
-        request = TxnOffsetCommitRequest(0, 0, 1, P, 5)
-        assert coordinator.verify_txn_offset_commit(request)
-        coordinator.rebalance((P, Q), 0)
-        assert coordinator.txn_commit_error(request, True) is Errors.ILLEGAL_GENERATION
+        assert coordinator.delete_offset(P) is None
+        assert coordinator.delete_group() is None
+        coordinator.rebalance((), 0)
+        assert coordinator.delete_offset(P) is not None
+        assert coordinator.delete_group() is not None
+
+
+class TestTransaction:
+    def test_a_commit_is_of_the_ongoing_transaction(self) -> None:
+        transaction = Transaction(OffsetRules(), 0)
+        request = TxnOffsetCommitRequest(0, 0, -1, P, 5)
+        assert transaction.add_partition(request) is Errors.INVALID_PRODUCER_EPOCH
+        assert transaction.begin()
+        assert not transaction.begin()
+        assert transaction.add_partition(request) is Errors.NONE
+        assert transaction.end(True)
+        assert transaction.add_partition(request) is Errors.INVALID_PRODUCER_EPOCH
+        assert transaction.send_marker() == WriteTxnMarkerRequest(0, 1, True)
+        transaction.receive_marker_reply(Errors.NOT_COORDINATOR)
+        assert not transaction.begin()
+        transaction.receive_marker_reply(Errors.NONE)
+        assert transaction.send_marker() is None
+        assert transaction.begin()
+
+    def test_after_a_failed_commit_it_can_only_be_aborted(self) -> None:
+        transaction = Transaction(OffsetRules(), 0)
+        assert transaction.begin()
+        transaction.receive_txn_offset_commit(Errors.ILLEGAL_GENERATION)
+        transaction.receive_txn_offset_commit(Errors.NONE)
+        assert not transaction.end(True)
+        assert transaction.end(False)
+        assert (transaction.phase, transaction.send_marker()) == ("idle", None)
 
 
 class TestExpiry:

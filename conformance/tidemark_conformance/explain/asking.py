@@ -74,13 +74,24 @@ def asks(package: str, rules: str, function: str, actions: Collection[str] = ())
     where the package is not installed.
     """
     modules = _modules(package.partition(".")[0])
-    wanted = {rules} | {one for module in modules if module.name == rules for one in _given_to(module, function)}
-    homes = [module.name for module in modules if _is_of_rules(module.name) and function in module.fields]
+    known: dict[str, set[str]] = {function: {rules}}
+    for module in modules:
+        for name, home in _given_to(module, function) if module.name == rules else ():
+            known.setdefault(name, set()).add(home)
+    homes = {
+        name: [module.name for module in modules if _is_of_rules(module.name) and name in module.fields]
+        for name in known
+    }
     found: list[Ask] = []
     for module in sorted(modules, key=lambda module: (not module.name.startswith(f"{package}."), module.name)):
         if module.of_rules:
             continue
-        chosen = [node for node in module.read.get(function, ()) if _is_asked(module, node, wanted, homes)]
+        chosen = [
+            node
+            for name, wanted in known.items()
+            for node in module.read.get(name, ())
+            if _is_asked(module, node, wanted, homes[name])
+        ]
         found += _by_function(module, chosen, actions)
     return tuple(found)
 
@@ -136,13 +147,15 @@ def _last(node: ast.expr) -> str:
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
-def _given_to(module: _Module, function: str) -> Iterator[str]:
-    """The modules of rules whose classes this one fills with its own `function`, for others that ask it."""
+def _given_to(module: _Module, function: str) -> Iterator[tuple[str, str]]:
+    """The rules that this module makes of its own `function`, for others that ask it: their names in the classes of
+    rules of other modules, and these modules."""
     for node in ast.walk(module.tree):
         if isinstance(node, ast.Call) and _last(node.func) in module.imported:
-            values = [one for each in node.keywords for one in ast.walk(each.value)]
-            if any(isinstance(one, ast.expr) and _last(one) == function for one in values):
-                yield module.imported[_last(node.func)]
+            for each in node.keywords:
+                values = [one for one in ast.walk(each.value) if isinstance(one, ast.expr)]
+                if each.arg is not None and any(_last(one) == function for one in values):
+                    yield each.arg, module.imported[_last(node.func)]
 
 
 # --- the questions --------------------------------------------------------------------------------------------------

@@ -280,7 +280,7 @@ def _shared(rules: object, siblings: Iterable[str]) -> int:
 
 def flawed_rules(package: str, rule: str, siblings: Iterable[str] = ()) -> tuple[PythonRule, ...]:
     """The methods that differ without the rule: attributes of the protocol's rules that are others than with all
-    rules."""
+    rules, and what `FLAWED` of its flaws puts in place."""
     found = [
         kind
         for module in _implementations(package, "rules")
@@ -291,8 +291,15 @@ def flawed_rules(package: str, rule: str, siblings: Iterable[str] = ()) -> tuple
         return ()
     kind: type[Any] = max(found, key=lambda kind: _shared(kind, siblings))
     removal = importlib.import_module("tidemark.common.removal")
-    variants = [one for flaws in _implementations(package, "flaws") for one in flaws.VARIANTS]
-    return _differences(kind(), removal.rules_without(kind, {rule}, variants))
+    modules = _implementations(package, "flaws")
+    variants = [one for flaws in modules for one in getattr(flaws, "VARIANTS", ())]
+    flawed = [_source(other) for flaws in modules for name, other in _flawed(flaws) if name == snake_case(rule)]
+    found_there = tuple(one for one in flawed if one is not None)
+    return _differences(kind(), removal.rules_without(kind, {rule}, variants)) + found_there
+
+
+def _flawed(flaws: ModuleType) -> Iterable[tuple[str, Any]]:
+    return getattr(flaws, "FLAWED", {}).items()
 
 
 def _differences(right: Any, flawed: Any) -> tuple[PythonRule, ...]:

@@ -21,7 +21,7 @@ from tidemark_conformance.tla import cfg
 
 SPEC, CONFIG = "exactly_once/Delivery.tla", "exactly_once/Delivery.cfg"
 ALIASES = {
-    "idempotence": ("RecognizeDuplicate", "InSequence"),
+    "idempotence": ("RecognizeDuplicate", "SequenceIsNext"),
     "fencing": ("CommitOfMember", "MemberOfInstance", "TxnCommitOfCurrentGeneration"),
     "verification": ("VerifyTransaction", "EpochNotOlder"),
     "isolation": ("ReadCommitted",),

@@ -3,8 +3,9 @@
 
     join_group, remove_member, replace_member   who is a member; nobody hears of it but by the next generation, except a
                                                 process that takes the place of its static instance (KIP-345)
-    complete_join                               the next generation: those who have joined, and what each is assigned
-    group_error                                 what a TxnOffsetCommit is refused with
+    complete_join, sync_group                   the next generation: those who have joined, and what each is assigned
+    commit_transactional_offsets                a TxnOffsetCommit, once the transaction coordinator has answered
+    commit_offsets                              a plain OffsetCommit
 
 What goes before a generation (joining, electing a leader, time-outs) is the classic group's affair
 (classic_group/coordinator.py); here a rebalance is one step. Offsets, staged offsets and markers are the base class's.
@@ -13,9 +14,11 @@ What goes before a generation (joining, electing a leader, time-outs) is the cla
 from __future__ import annotations
 
 from tidemark.common.errors import Errors
+from tidemark.exactly_once.messages import Commits
+from tidemark.exactly_once.results_partition import verification_error
 from tidemark.exactly_once.rules import Rules
 from tidemark.groups.assignors.round_robin import assign_round_robin
-from tidemark.groups.messages import NO_OFFSET
+from tidemark.groups.messages import NO_OFFSET, OffsetCommitRequest
 from tidemark.groups.offset_records import (
     OffsetOutcome,
     StableOffsetFetchResponse,
@@ -24,9 +27,12 @@ from tidemark.groups.offset_records import (
 )
 from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId, Subscription, TopicPartition
 from tidemark.offsets.coordinator import OffsetCoordinator
+from tidemark.transactions.messages import AddPartitionsToTxnRequest, Partition
 
 RETENTION_MS = 2**40
 """Nothing expires here."""
+NOW_MS = 0
+"""No clock runs here, since nothing expires."""
 
 
 class TransactionalGroup(OffsetCoordinator):
@@ -35,7 +41,7 @@ class TransactionalGroup(OffsetCoordinator):
 
     def __init__(self, rules: Rules, topic: str, partitions: int) -> None:
         super().__init__(rules.for_offsets(), RETENTION_MS)
-        self._membership = rules
+        self._member_rules = rules
         self._topic = topic
         self.partitions = tuple(TopicPartition(topic, number) for number in range(partitions))
         self.issued = 0
@@ -106,6 +112,13 @@ class TransactionalGroup(OffsetCoordinator):
                 self.owner[partition.partition] = member_id
         return True
 
+    def sync_group(self, member_id: MemberId) -> tuple[int, list[int]] | None:
+        """A member's generation and partitions; None: it is none (UNKNOWN_MEMBER_ID), or the generation that it has
+        joined is not complete."""
+        if member_id not in self.members or member_id in self.joined:
+            return None
+        return self.generation, self.assignment(member_id)
+
     def assignment(self, member_id: MemberId) -> list[int]:
         """The numbers of the partitions that a member is assigned."""
         return [number for number, owner in enumerate(self.owner) if owner == member_id]
@@ -122,7 +135,7 @@ class TransactionalGroup(OffsetCoordinator):
     def group_error(self, request: TxnOffsetCommitRequest) -> Errors:
         """The group's error for a TxnOffsetCommit. Kafka's order of checks: the instance, the member, the generation.
         Clients before KIP-447 send none of them."""
-        rules, member_id = self._membership, request.member_id
+        rules, member_id = self._member_rules, request.member_id
         if member_id == UNKNOWN_MEMBER_ID and request.generation_id < 0:
             return Errors.NONE
         if request.group_instance_id is not None:
@@ -137,22 +150,52 @@ class TransactionalGroup(OffsetCoordinator):
             return Errors.ILLEGAL_GENERATION
         return Errors.NONE
 
-    def _done(self, outcome: OffsetOutcome) -> None:
-        """A written record commits at once. Its possible loss is modelled in Offsets."""
+    def _answer(self, outcome: OffsetOutcome) -> Errors:
+        """The answer to a request. A written record commits at once; its possible loss is modelled in Offsets."""
         if outcome.record is not None:
-            self.commit_entry()
+            outcome = self.commit_entry()
+        error = Errors.NONE
+        for reply in outcome.replies:
+            error = reply.response.error
+        return error
 
-    def stage(self, request: TxnOffsetCommitRequest) -> None:
-        """An accepted TxnOffsetCommit of one partition."""
-        self._done(self.handle_txn_offset_commit(request, None, 0))
+    def verify_transactional_offsets(self, requests: Commits, partition: Partition) -> AddPartitionsToTxnRequest | None:
+        """A TxnOffsetCommit arrives: the question to the transaction coordinator, which takes the group's partition of
+        __consumer_offsets into the transaction (KIP-890, part 2). None if the transaction is open here."""
+        first = requests[0]
+        if self.open_here(first):
+            return None
+        return AddPartitionsToTxnRequest(first.producer_id, first.producer_epoch, partition)
 
-    def end_transaction(self, request: WriteTxnMarkerRequest) -> None:
-        """An accepted marker."""
-        self._done(self.handle_marker(request, None))
+    def commit_transactional_offsets(self, requests: Commits, answer: Errors) -> Errors:
+        """A TxnOffsetCommit that has been verified: its offsets are staged, or it is refused. `answer`: the transaction
+        coordinator's, Errors.NONE if it was not asked."""
+        if answer is not Errors.NONE and self._member_rules.verify_transaction(self.open_here(requests[0])):
+            return verification_error(answer)
+        error = Errors.NONE
+        for request in requests:
+            error = self._answer(self.handle_txn_offset_commit(request, request.partition, NOW_MS))
+            if error is not Errors.NONE:
+                break
+        return error
 
-    def commit(self, partition: TopicPartition, offset: int) -> None:
-        """A plain OffsetCommit of a member."""
-        self._done(self.commit_offset(partition, offset, 0))
+    def end_transaction(self, request: WriteTxnMarkerRequest) -> Errors:
+        """A marker: what the transaction has staged counts, or is dropped; or the marker is refused."""
+        return self._answer(self.handle_marker(request, request.producer_id))
+
+    def offset_commit_error(self, member_id: MemberId, generation: int) -> Errors:
+        """The error for a plain OffsetCommit."""
+        if member_id not in self.members:
+            return Errors.UNKNOWN_MEMBER_ID
+        return Errors.NONE if generation == self.generation else Errors.ILLEGAL_GENERATION
+
+    def commit_offsets(self, request: OffsetCommitRequest) -> Errors:
+        """A plain OffsetCommit: its offsets count at once, or it is refused."""
+        error = self.offset_commit_error(request.member_id, request.generation_id)
+        if error is Errors.NONE:
+            for partition, offset in request.offsets.items():
+                self._answer(self.commit_offset(partition, offset, NOW_MS))
+        return error
 
     def offset(self, partition: TopicPartition) -> int:
         """The committed offset, 0 without one."""

@@ -18,16 +18,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 
 from tidemark.common.errors import Errors
+from tidemark.exactly_once.messages import Commits, Request
 from tidemark.exactly_once.rules import Rules
-from tidemark.groups.offset_records import ConsumerGroupMetadata, TxnOffsetCommitRequest
+from tidemark.groups.messages import OffsetCommitRequest
+from tidemark.groups.offset_records import ConsumerGroupMetadata
 from tidemark.groups.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID, MemberId, TopicPartition
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.transactions.messages import CoordinatorResponse, EndTxnRequest
 from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer
-
-Commits = tuple[TxnOffsetCommitRequest, ...]
-"""A TxnOffsetCommit: one per partition, of one member in one generation."""
-Request = ProduceRequest | Commits | EndTxnRequest
 
 OUTPUT = 0
 """The partition of the results."""
@@ -97,25 +95,27 @@ class MessageProcessor:
         """Whether the transaction has processed records whose offsets the group does not have."""
         return self.producer.state is ProducerState.IN_TRANSACTION and not self.sent and bool(self.processed)
 
-    def may_send_offsets(self, named: bool) -> bool:
-        """Whether the application may send its offsets; `named`: with consumer.groupMetadata(), not by group id."""
-        return self._rules.send_group_metadata(named)
+    def group_metadata(self) -> ConsumerGroupMetadata:
+        """Which member of which generation it is (Consumer.groupMetadata)."""
+        return ConsumerGroupMetadata(self.member_id, self.generation, self.instance)
 
-    def send_offsets(self, named: bool) -> Commits:
-        """The offsets of all that the transaction has processed, with `named` as this member of its generation; () if
-        there are none to send."""
+    def send_offsets(self, group: ConsumerGroupMetadata) -> Commits | None:
+        """The offsets of all that the transaction has processed, as `group` says; () if there are none to send, None
+        if they may not be sent so."""
+        if not self._rules.send_group_metadata(group):
+            return None
         if not self.has_offsets:
             return ()
-        group = ConsumerGroupMetadata()
-        if named:
-            group = ConsumerGroupMetadata(self.member_id, self.generation, self.instance)
         send, topics, positions = self.producer.send_txn_offset_commit, self._topics, self.positions
         requests = [send(topics[one], positions[one], group) for one in sorted(self.processed)]
         return tuple([request for request in requests if request is not None])
 
     def send_end(self, committed: bool) -> EndTxnRequest | None:
         """Commit, when the group has the offsets, or abort; None if it may not."""
-        if committed and self.producer.state is ProducerState.IN_TRANSACTION and not self.sent:
+        state = self.producer.state
+        if committed and state is ProducerState.IN_TRANSACTION and not self.sent:
+            return None
+        if committed and not self._rules.commit_without_error(state):
             return None
         return self.producer.send_end_txn(committed)
 
@@ -146,26 +146,29 @@ class MessageProcessor:
 
     # --- the group --------------------------------------------------------------------------------------------------
 
-    def may_commit_offsets(self) -> bool:
-        """Whether the application may send a plain OffsetCommit of its positions now."""
-        return self._rules.commit_outside_transaction(self.producer.state)
+    @property
+    def has_positions(self) -> bool:
+        """Whether the application reads, and has a position in an owned partition."""
+        return self.producer.state in READS and any(self.positions[one] >= 0 for one in self.owned)
 
-    def commit_offsets(self) -> list[tuple[int, int]]:
-        """commitSync: the owned partitions with a position, and these; empty while the application does not read."""
-        if self.producer.state not in READS:
-            return []
-        return [(one, self.positions[one]) for one in sorted(self.owned) if self.positions[one] >= 0]
+    def commit_offsets(self) -> OffsetCommitRequest | None:
+        """commitSync: its positions in the owned partitions; None if it may not commit them now."""
+        if not self._rules.commit_outside_transaction(self.producer.state):
+            return None
+        topics, positions = self._topics, self.positions
+        offsets = {topics[one]: positions[one] for one in sorted(self.owned) if positions[one] >= 0}
+        return OffsetCommitRequest(self.member_id, self.generation, offsets, self.instance)
 
-    def may_revoke(self) -> bool:
-        """onPartitionsRevoked: whether it may give its partitions up now."""
-        return self._rules.revoke_outside_transaction(self.producer.state)
-
-    def revoke(self) -> None:
-        """It owns nothing any more, and is where it was in nothing but what is in its transaction."""
+    def revoke(self) -> bool:
+        """onPartitionsRevoked: it owns nothing any more, and is where it was in nothing but what is in its transaction.
+        False if it may not give its partitions up now."""
+        if not self._rules.revoke_outside_transaction(self.producer.state):
+            return False
         self.owned = frozenset()
         for partition in range(len(self.positions)):
             if partition not in self.processed:
                 self.positions[partition] = NO_POSITION
+        return True
 
     def join(self, member_id: MemberId) -> None:
         """It has this member id, and waits for its generation."""

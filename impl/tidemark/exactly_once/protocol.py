@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import partial
 
-from tidemark.exactly_once.flaws import VARIANTS
 from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.profiles import MIXES, PROFILES
 from tidemark.exactly_once.sim.run import ExactlyOnceSimulator
@@ -21,7 +20,6 @@ PROTOCOL = Protocol(
     nodes=NODES,
     simulators=ExactlyOnceSimulator,
     rules=Rules,
-    variants=VARIANTS,
     profiles=(*PROFILES, *MIXES),
     scenario=partial(run_script, STAGE),
     lost="or repeated results",

@@ -1,4 +1,4 @@
-"""A consumer of the results with isolation.level=read_committed and max.poll.records=1.
+"""A consumer of the results with max.poll.records=1.
 
 Sans-IO: `send_fetch` returns the request, and the caller brings the response. Its application polls one record at a
 time, and counts the results that it has got.
@@ -6,27 +6,21 @@ time, and counts the results that it has got.
 
 from __future__ import annotations
 
-from tidemark.exactly_once.rules import Rules
 from tidemark.transactions.fetcher import Fetcher
-from tidemark.transactions.messages import FetchRequest, FetchResponse
+from tidemark.transactions.messages import FetchRequest, FetchResponse, IsolationLevel
 
 
 class ResultsConsumer:
     """A consumer of one partition of the results. `position`: the next offset to poll; `returned`: the payloads that
     the application has got, in order."""
 
-    __slots__ = ("_fetched", "_fetcher", "_rules", "position", "returned")
+    __slots__ = ("_fetched", "_fetcher", "position", "returned")
 
-    def __init__(self, rules: Rules) -> None:
-        self._rules = rules
-        self._fetcher = Fetcher(rules.isolation_level)
+    def __init__(self, isolation_level: IsolationLevel) -> None:
+        self._fetcher = Fetcher(isolation_level)
         self._fetched: dict[int, int] = {}
         self.position = 0
         self.returned: list[int] = []
-
-    def may_poll(self, last_stable_offset: int) -> bool:
-        """Whether the consumer may get past the next record; the leader says its last stable offset."""
-        return self._rules.read_committed(self.position, last_stable_offset)
 
     def send_fetch(self) -> FetchRequest | None:
         """Ask for the records from the position on; None while fetched records are left."""

@@ -1,8 +1,9 @@
 """The safety rules of consume-transform-produce, one small pure function each, under the specification's names.
 
 A guard answers "may this go ahead", a case "does this case arise". Those that transactions, idempotence or a group
-have too are the same rules: `Rules` gives each part of the implementation its own set (`for_transactions`, ...). An
-application's rules are asked in message_processor.py, and `read_committed` in results_consumer.py.
+have too are the same rules: `Rules` gives each part of the implementation its own set (`for_transactions`, ...). The
+results' leader asks its rules in results_partition.py, the group's coordinator in group.py, an application and its
+producer in message_processor.py.
 """
 
 from __future__ import annotations
@@ -12,11 +13,11 @@ from dataclasses import dataclass, fields
 
 from tidemark.classic_group.rules import commit_of_member, member_of_instance
 from tidemark.common.rule_kinds import case, guard
-from tidemark.groups.partitions import MemberId
+from tidemark.groups.offset_records import ConsumerGroupMetadata
+from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId
 from tidemark.idempotence.rules import Rules as SequenceRules
 from tidemark.idempotence.rules import recognize_duplicate
 from tidemark.offsets.rules import OffsetRules, fetch_only_stable
-from tidemark.transactions.messages import IsolationLevel
 from tidemark.transactions.rules import Rules as TransactionRules
 from tidemark.transactions.rules import (
     epoch_not_older,
@@ -25,18 +26,18 @@ from tidemark.transactions.rules import (
     verify_transaction,
 )
 from tidemark.transactions.states import TransactionState
-from tidemark.transactions.transactional_producer import ProducerState, commit_without_error
+from tidemark.transactions.transactional_producer import ProducerState
 
 
 @guard
-def marker_of_its_transaction(epoch: int, known_epoch: int, is_open: bool) -> bool:
-    """KAFKA-19446, KIP-1228: a marker is of a later epoch than the transaction that it ends; where none is open it may
+def marker_ends_older_epoch(epoch: int, known_epoch: int, is_open: bool) -> bool:
+    """KAFKA-19446, KAFKA-19999: a marker ends a transaction of an older epoch than its own; where none is open it may
     come again. Without it a copy of the last transaction's marker ends the next."""
-    return epoch > known_epoch or not is_open
+    return not is_open or epoch > known_epoch
 
 
 @guard
-def in_sequence(sequence: int, expected: int) -> bool:
+def sequence_is_next(sequence: int, expected: int) -> bool:
     """KIP-98: a batch follows the last one of its epoch, and the first has sequence 0. Without it (and
     RecognizeDuplicate) a result that is sent again is there twice."""
     return sequence == expected
@@ -50,10 +51,10 @@ def txn_commit_of_current_generation(generation: int, current: int) -> bool:
 
 
 @guard
-def send_group_metadata(named: bool) -> bool:
+def send_group_metadata(group: ConsumerGroupMetadata) -> bool:
     """KIP-447: a producer says for which member of which generation it commits offsets. Without it the group cannot
     tell, and takes them, as those of clients before KIP-447."""
-    return named
+    return group.member_id != UNKNOWN_MEMBER_ID
 
 
 @guard
@@ -83,6 +84,13 @@ def rewind_after_abort(processed: bool) -> bool:
 
 
 @guard
+def commit_without_error(state: ProducerState) -> bool:
+    """KIP-98: a transaction of which a request failed can only be aborted. Without it the application commits what is
+    written of it."""
+    return state is not ProducerState.ABORTABLE_ERROR
+
+
+@guard
 def read_committed(position: int, last_stable_offset: int) -> bool:
     """KIP-98 (isolation.level): a consumer of the results reads up to the last stable offset, and leaves out what is
     aborted. Without it a reader gets records of open and of aborted transactions."""
@@ -91,35 +99,33 @@ def read_committed(position: int, last_stable_offset: int) -> bool:
 
 @dataclass(slots=True)
 class Rules:
-    """The rules in force, one callable each. `isolation_level`: that of the readers of the results."""
+    """The rules in force, one callable each."""
 
     request_of_current_epoch: Callable[[int, int], bool] = request_of_current_epoch
     fence_open_transaction: Callable[[TransactionState], bool] = fence_open_transaction
     epoch_not_older: Callable[[int, int], bool] = epoch_not_older
     verify_transaction: Callable[[bool], bool] = verify_transaction
-    marker_of_its_transaction: Callable[[int, int, bool], bool] = marker_of_its_transaction
+    marker_ends_older_epoch: Callable[[int, int, bool], bool] = marker_ends_older_epoch
     recognize_duplicate: Callable[[int, Collection[int]], bool] = recognize_duplicate
-    in_sequence: Callable[[int, int], bool] = in_sequence
+    sequence_is_next: Callable[[int, int], bool] = sequence_is_next
     txn_commit_of_current_generation: Callable[[int, int], bool] = txn_commit_of_current_generation
     commit_of_member: Callable[[MemberId, Collection[MemberId]], bool] = commit_of_member
     member_of_instance: Callable[[MemberId, MemberId], bool] = member_of_instance
     fetch_only_stable: Callable[[bool], bool] = fetch_only_stable
-    send_group_metadata: Callable[[bool], bool] = send_group_metadata
+    send_group_metadata: Callable[[ConsumerGroupMetadata], bool] = send_group_metadata
     revoke_outside_transaction: Callable[[ProducerState], bool] = revoke_outside_transaction
     commit_outside_transaction: Callable[[ProducerState], bool] = commit_outside_transaction
     rewind_after_abort: Callable[[bool], bool] = rewind_after_abort
-    commit_without_error: Callable[[bool], bool] = commit_without_error
+    commit_without_error: Callable[[ProducerState], bool] = commit_without_error
     read_committed: Callable[[int, int], bool] = read_committed
-    isolation_level: IsolationLevel = IsolationLevel.READ_COMMITTED
 
     def for_transactions(self) -> TransactionRules:
         """The rules of the transaction coordinator and of the partition with the results."""
         return TransactionRules(
             request_of_current_epoch=self.request_of_current_epoch,
             fence_open_transaction=self.fence_open_transaction,
-            verify_transaction=self.verify_transaction,
             epoch_not_older=self.epoch_not_older,
-            marker_of_its_transaction=lambda epoch, known: self.marker_of_its_transaction(
+            marker_of_its_transaction=lambda epoch, known: self.marker_ends_older_epoch(
                 epoch, known.epoch, known.is_open
             ),
         )
@@ -129,9 +135,9 @@ class Rules:
         rules = self.for_transactions()
         return SequenceRules(
             recognize_duplicate=self.recognize_duplicate,
-            in_sequence=lambda sequence, expected: self.in_sequence(sequence, expected or 0),
-            first_sequence_is_zero=lambda sequence: self.in_sequence(sequence, 0),
-            new_epoch_starts_at_zero=lambda sequence: self.in_sequence(sequence, 0),
+            in_sequence=lambda sequence, expected: self.sequence_is_next(sequence, expected or 0),
+            first_sequence_is_zero=lambda sequence: self.sequence_is_next(sequence, 0),
+            new_epoch_starts_at_zero=lambda sequence: self.sequence_is_next(sequence, 0),
             epoch_not_older=rules.epoch_not_older,
         )
 
@@ -142,11 +148,10 @@ class Rules:
             txn_commit_of_current_generation=self.txn_commit_of_current_generation,
             keep_later_record=lambda existing, new: False,
             producer_epoch_not_older=self.epoch_not_older,
-            marker_of_its_transaction=self.marker_of_its_transaction,
+            marker_ends_older_epoch=self.marker_ends_older_epoch,
             fetch_only_stable=self.fetch_only_stable,
         )
 
 
-COMPUTATIONS = ("isolation_level",)
-RULES = tuple(field.name for field in fields(Rules) if field.name not in COMPUTATIONS)
+RULES = tuple(field.name for field in fields(Rules))
 """The rules' names, in the specification's order."""

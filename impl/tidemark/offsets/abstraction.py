@@ -44,13 +44,14 @@ R = TypeVar("R", TxnOffsetCommitRequest, WriteTxnMarkerRequest)
 
 
 class Exchange(Protocol, Generic[R]):
-    """A request; `arrived`: the broker has written something for it; `valid`: the group's answer to it."""
+    """A request; `verified`: the transaction coordinator has answered; `arrived`: the broker has written something for
+    it."""
 
     broker: int
     request: R
     token: int
+    verified: bool
     arrived: bool
-    valid: bool | None
     response: OffsetResponse | None
 
 
@@ -274,10 +275,8 @@ class OffsetsAbstraction(Abstract):
         if exchange.arrived:
             return "committing", broker, self._place(broker, exchange.token)
         partition = self.table.partitions.index(request.partition)
-        said = broker, request.producer_epoch, request.generation_id, request.offset, partition
-        if exchange.valid is None:
-            return "request", *said
-        return "verified", *said, exchange.valid
+        kind = "verified" if exchange.verified else "request"
+        return kind, broker, request.producer_epoch, request.generation_id, request.offset, partition
 
     def _marker(self, exchange: Exchange[WriteTxnMarkerRequest] | None) -> Key:
         if exchange is None:

@@ -7,7 +7,8 @@
 
 The caller appends the record of an outcome to the log, in order, and sends the replies. Every handler is an action of
 the specification, under its name. A transactional commit is handled in two parts, because the transaction coordinator
-is asked in between: `verify_txn_offset_commit`, then `handle_txn_offset_commit` with what the first returned.
+is asked in between (CoordinatorRuntime.scheduleTransactionalWriteOperation): `verify_txn_offset_commit`, then
+`handle_txn_offset_commit`, which validates it.
 """
 
 from __future__ import annotations
@@ -125,20 +126,16 @@ class OffsetCoordinator:
             return None
         return OffsetOutcome(self._write(OffsetTombstone(Cause.EXPIRY, expired, group)))
 
-    def may_delete_offset(self, partition: TopicPartition) -> bool:
-        """Whether an OffsetDelete is accepted, or refused with GROUP_SUBSCRIBED_TO_TOPIC."""
-        return self._rules.delete_only_unsubscribed(partition, self.written.group.subscribed)
-
-    def delete_offset(self, partition: TopicPartition) -> OffsetOutcome:
-        """An accepted OffsetDelete, of an offset that there is."""
+    def delete_offset(self, partition: TopicPartition) -> OffsetOutcome | None:
+        """An OffsetDelete, of an offset that there is; None: it is refused with GROUP_SUBSCRIBED_TO_TOPIC."""
+        if not self._rules.delete_only_unsubscribed(partition, self.written.group.subscribed):
+            return None
         return OffsetOutcome(self._write(OffsetTombstone(Cause.DELETE, (partition,))))
 
-    def may_delete_group(self) -> bool:
-        """Whether a DeleteGroups is accepted, or refused with NON_EMPTY_GROUP."""
-        return self._rules.delete_only_empty_group(self.written.group.state)
-
-    def delete_group(self) -> OffsetOutcome:
-        """An accepted DeleteGroups, of a group that there is."""
+    def delete_group(self) -> OffsetOutcome | None:
+        """A DeleteGroups, of a group that there is; None: it is refused with NON_EMPTY_GROUP."""
+        if not self._rules.delete_only_empty_group(self.written.group.state):
+            return None
         return OffsetOutcome(self._write(OffsetTombstone(Cause.DELETE, tuple(self.written.partitions()), True)))
 
     def drop_topic(self, partition: TopicPartition) -> OffsetOutcome:
@@ -159,25 +156,28 @@ class OffsetCoordinator:
         known = self.written_producers.get(request.producer_id, UNKNOWN_PRODUCER)
         return known.open and known.epoch == request.producer_epoch
 
-    def verify_txn_offset_commit(self, request: TxnOffsetCommitRequest) -> bool:
-        """A TxnOffsetCommit of a transaction that is the producer's: whether the group takes it now, to be handed to
-        `handle_txn_offset_commit`."""
-        return self.group_error(request) is Errors.NONE
+    def verify_txn_offset_commit(self, request: TxnOffsetCommitRequest) -> Errors:
+        """A TxnOffsetCommit arrives; Errors.NONE: the transaction coordinator is asked, unless the transaction is
+        `open_here`, and then it is handled."""
+        return Errors.NONE if self.serving else Errors.NOT_COORDINATOR
 
-    def txn_commit_error(self, request: TxnOffsetCommitRequest, valid: bool) -> Errors:
-        """The error for a verified TxnOffsetCommit. `valid`: the group's earlier answer."""
+    def _txn_commit_error(self, request: TxnOffsetCommitRequest) -> Errors:
         if not self.serving:
             return Errors.NOT_COORDINATOR
         error = self.group_error(request)
-        if valid == self._rules.validate_after_verification(error is Errors.NONE, valid):
-            return Errors.ILLEGAL_GENERATION if error is Errors.NONE else error
+        if not self._rules.validate_after_verification(error):
+            return error
         known = self.written_producers.get(request.producer_id, UNKNOWN_PRODUCER)
         if not self._rules.producer_epoch_not_older(request.producer_epoch, known.epoch):
             return Errors.INVALID_PRODUCER_EPOCH
         return Errors.NONE
 
     def handle_txn_offset_commit(self, request: TxnOffsetCommitRequest, token: Token, now_ms: int) -> OffsetOutcome:
-        """An accepted TxnOffsetCommit: its offset is staged; answered when it has committed."""
+        """A verified TxnOffsetCommit: its offset is staged, and it is answered when that has committed; or it is
+        refused."""
+        error = self._txn_commit_error(request)
+        if error is not Errors.NONE:
+            return self.reject_txn_offset_commit(token, error)
         record = OffsetCommitValue(
             request.partition, request.offset, now_ms, request.producer_id, request.producer_epoch
         )
@@ -194,12 +194,15 @@ class OffsetCoordinator:
         if not self.serving:
             return Errors.NOT_COORDINATOR
         known, epoch = self.written_producers.get(request.producer_id, UNKNOWN_PRODUCER), request.producer_epoch
-        if epoch < known.epoch or not self._rules.marker_of_its_transaction(epoch, known.epoch, known.open):
+        if epoch < known.epoch or not self._rules.marker_ends_older_epoch(epoch, known.epoch, known.open):
             return Errors.INVALID_PRODUCER_EPOCH
         return Errors.NONE
 
     def handle_marker(self, request: WriteTxnMarkerRequest, token: Token) -> OffsetOutcome:
-        """An accepted marker: it is written, and answered when it has committed."""
+        """A marker: it is written, and answered when it has committed; or it is refused."""
+        error = self.marker_error(request)
+        if error is not Errors.NONE:
+            return self.reject_marker(token, error)
         at_stake = self._at_stake(request.producer_id)
         waits = self._rules.materialise_first(at_stake) or not at_stake
         marker = EndTransactionMarker(request.producer_id, request.producer_epoch, request.commit)

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, fields
 
+from tidemark.common.errors import Errors
 from tidemark.common.rule_kinds import case, guard
 from tidemark.groups.offset_records import OffsetsGroupState, ProducerId
 from tidemark.groups.partitions import TopicPartition
@@ -88,11 +89,11 @@ def txn_commit_of_current_generation(generation: int, current: int) -> bool:
     return generation == current
 
 
-@case
-def validate_after_verification(now: bool, before: bool) -> bool:
-    """KAFKA-15784: whether the group takes a transactional commit is asked again when the transaction coordinator has
-    answered. Without it only what was true before counts (row 57)."""
-    return now != before
+@guard
+def validate_after_verification(group_error: Errors) -> bool:
+    """KAFKA-15784: the group validates a transactional commit when the transaction coordinator has answered. Without it
+    the group did so when the commit arrived, and has another generation by now (row 57)."""
+    return group_error is Errors.NONE
 
 
 @guard
@@ -110,10 +111,10 @@ def producer_epoch_not_older(producer_epoch: int, known: int) -> bool:
 
 
 @guard
-def marker_of_its_transaction(producer_epoch: int, known: int, is_open: bool) -> bool:
+def marker_ends_older_epoch(producer_epoch: int, known: int, is_open: bool) -> bool:
     """KIP-890 (KAFKA-19446, KAFKA-19999): a marker ends a transaction of an older epoch than its own; where none is
     open it may come again. Without it a copy of the last transaction's marker ends the next."""
-    return producer_epoch > known or not is_open
+    return not is_open or producer_epoch > known
 
 
 @case
@@ -166,10 +167,10 @@ class OffsetRules:
     keep_later_record: Callable[[int, int], bool] = keep_later_record
     load_replaces: Callable[[int], bool] = load_replaces
     txn_commit_of_current_generation: Callable[[int, int], bool] = txn_commit_of_current_generation
-    validate_after_verification: Callable[[bool, bool], bool] = validate_after_verification
+    validate_after_verification: Callable[[Errors], bool] = validate_after_verification
     commit_of_ongoing_transaction: Callable[[bool, int, int], bool] = commit_of_ongoing_transaction
     producer_epoch_not_older: Callable[[int, int], bool] = producer_epoch_not_older
-    marker_of_its_transaction: Callable[[int, int, bool], bool] = marker_of_its_transaction
+    marker_ends_older_epoch: Callable[[int, int, bool], bool] = marker_ends_older_epoch
     materialise_first: Callable[[bool], bool] = materialise_first
     fetch_only_stable: Callable[[bool], bool] = fetch_only_stable
     fetch_waits_for_commit: Callable[[int], bool] = fetch_waits_for_commit

@@ -75,7 +75,6 @@ class BatchingCluster(ExactlyOnceCluster):
             self.transactions,
             self.rules.for_sequences(),
             self._config,
-            self.rules.commit_without_error,
         )
         self._producers[number] = made
         return made
@@ -186,7 +185,7 @@ class BatchingCluster(ExactlyOnceCluster):
         return True
 
     def _deliver(self, i: int, number: int, request: ProduceRequest, is_late: bool) -> Errors:
-        action, error = self._append_result(i, number, request)
+        action, error = self._append_result(i, self.outputs[number], request)
         self.recorder.did("RefuseResult" if error.retriable else action, i, is_late)
         return error
 

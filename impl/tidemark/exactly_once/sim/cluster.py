@@ -7,10 +7,12 @@ The event is an action of the specification, told to the recorder at the handler
 from __future__ import annotations
 
 from tidemark.common.errors import Errors
-from tidemark.exactly_once.message_processor import OUTPUT, Commits
+from tidemark.exactly_once.message_processor import OUTPUT
+from tidemark.exactly_once.messages import Commits
+from tidemark.exactly_once.results_partition import ResultsPartition
 from tidemark.exactly_once.sim.network import Exchange, LateMarker
 from tidemark.exactly_once.sim.state import ExactlyOnceState
-from tidemark.groups.offset_records import WriteTxnMarkerRequest
+from tidemark.groups.offset_records import ConsumerGroupMetadata, WriteTxnMarkerRequest
 from tidemark.groups.partitions import NO_GENERATION
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.transactions.coordinator import InitVerdict
@@ -73,27 +75,20 @@ class ExactlyOnceCluster(ExactlyOnceState):
         request = coordinator.send_marker(target)
         if request is None or (copy and self.late_marker[i] is not None):
             return False
-        if self._marker_error(target, request) is not Errors.NONE:
+        if self._write_marker(target, request) is not Errors.NONE:
             return False
-        self._write_marker(target, request)
         coordinator.receive_marker_reply(target, WriteTxnMarkersResponse(request.coordinator_epoch, Errors.NONE))
         if copy:
             self.late_marker[i] = LateMarker(target, request)
         self.recorder.did("WriteMarker", i, self.offsets - target, copy)
         return True
 
-    def _marker_error(self, target: int, request: WriteTxnMarkersRequest) -> Errors:
+    def _write_marker(self, target: int, request: WriteTxnMarkersRequest) -> Errors:
         if target != self.offsets:
-            return self.outputs[target].marker_error(request)
-        return self.group.marker_error(WriteTxnMarkerRequest(*request[:3]))
-
-    def _write_marker(self, target: int, request: WriteTxnMarkersRequest) -> None:
-        if target != self.offsets:
-            output = self.outputs[target]
-            output.append_marker(request)
-            output.advance_high_watermark(len(output.log))
-        else:
-            self.group.end_transaction(WriteTxnMarkerRequest(*request[:3]))
+            return self.outputs[target].end_transaction(request)
+        return self.group.end_transaction(
+            WriteTxnMarkerRequest(request.producer_id, request.producer_epoch, request.committed)
+        )
 
     def handle_late_marker(self, i: int) -> bool:
         """A copy of a marker arrives."""
@@ -101,8 +96,7 @@ class ExactlyOnceCluster(ExactlyOnceState):
         if late is None:
             return False
         self.late_marker[i] = None
-        if self._marker_error(late.target, late.request) is Errors.NONE:
-            self._write_marker(late.target, late.request)
+        if self._write_marker(late.target, late.request) is Errors.NONE:
             self.recorder.did("WriteLateMarker", i)
         else:
             self.recorder.did("RejectLateMarker", i)
@@ -148,14 +142,14 @@ class ExactlyOnceCluster(ExactlyOnceState):
         return True
 
     def send_txn_offset_commit(self, i: int, named: bool) -> bool:
-        """An instance commits how far it has read."""
+        """An instance commits how far it has read; `named`: with its group metadata, and not by group id alone."""
         instance = self.instances[i]
         if self.rpc[i] is not None or not instance.has_offsets:
             return False
-        if not instance.may_send_offsets(named):
+        requests = instance.send_offsets(instance.group_metadata() if named else ConsumerGroupMetadata())
+        if requests is None:
             self.recorder.blocked("SendTxnOffsetCommit", i, named)
             return False
-        requests = instance.send_offsets(named)
         if not requests:
             return False
         self.rpc[i] = Exchange(requests)
@@ -230,15 +224,15 @@ class ExactlyOnceCluster(ExactlyOnceState):
     def commit_offset(self, i: int) -> bool:
         """A plain OffsetCommit of where an instance is."""
         instance, group = self.instances[i], self.group
-        positions = instance.commit_offsets()
-        current = instance.member_id in group.members and instance.generation == group.generation
-        if not current or not positions or self.rpc[i] is not None:
+        if not instance.has_positions or self.rpc[i] is not None:
             return False
-        if not instance.may_commit_offsets():
+        if group.offset_commit_error(instance.member_id, instance.generation) is not Errors.NONE:
+            return False  # a commit that the group refuses is no step of the specification
+        request = instance.commit_offsets()
+        if request is None:
             self.recorder.blocked("CommitOffset", i)
             return False
-        for p, offset in positions:
-            group.commit(self.topics[p], offset)
+        group.commit_offsets(request)
         self.recorder.did("CommitOffset", i)
         return True
 
@@ -261,53 +255,39 @@ class ExactlyOnceCluster(ExactlyOnceState):
         if is_late:
             self.late[i] = None
 
-    def _verify(self, i: int, epoch: int, target: int, ongoing: bool) -> Errors:
-        """A partition's leader asks the coordinator whether the transaction may be open there, unless it is; if not
-        yet, it is opened there."""
-        if ongoing:
+    def _verified(self, i: int, question: AddPartitionsToTxnRequest | None) -> Errors:
+        """The transaction coordinator's answer to a partition's leader, if that asks."""
+        if question is None:
             return Errors.NONE
         coordinator = self.coordinators[i]
-        request = AddPartitionsToTxnRequest(i + 1, epoch, target)
-        error = coordinator.verify_partition(request)
-        if error is None:
-            self._written(i, coordinator.append_add_partitions(request, None))
-        elif error is not Errors.NONE and self.rules.verify_transaction(ongoing):
-            return Errors.INVALID_PRODUCER_EPOCH if error is Errors.PRODUCER_FENCED else error
+        error = coordinator.verify_partition(question)
+        if error is not None:
+            return error
+        self._written(i, coordinator.append_add_partitions(question, None))
         return Errors.NONE
 
     def _handle_result(self, i: int, exchange: Exchange, request: ProduceRequest, is_late: bool) -> bool:
-        action, error = self._append_result(i, OUTPUT, request)
+        action, error = self._append_result(i, self.outputs[OUTPUT], request)
         if error is Errors.CONCURRENT_TRANSACTIONS:
             return False
         self._answer(i, exchange, error, is_late)
         self.recorder.did(action, i, is_late)
         return True
 
-    def _append_result(self, i: int, number: int, request: ProduceRequest) -> tuple[str, Errors]:
+    def _append_result(self, i: int, output: ResultsPartition, request: ProduceRequest) -> tuple[str, Errors]:
         """The action that a batch for an output leads to, and the error it is answered with."""
-        output, epoch = self.outputs[number], request.producer_epoch
-        error = Errors.NONE
-        if not output.is_stale(request):
-            error = self._verify(i, epoch, number, output.has_ongoing_transaction(request.producer_id, epoch))
-        if error is Errors.NONE:
-            if output.duplicate_of(request) is not None:
-                return "AnswerDuplicate", Errors.NONE
-            error = output.append_error(request, None)
-            if error is Errors.NONE:
-                output.advance_high_watermark(output.append_batch(request) + 1)
-                return "AppendResult", Errors.NONE
-        return "RejectResult", error
+        end = len(output.log)
+        error = output.append_result(request, self._verified(i, output.verify_result(request)))
+        if error is not Errors.NONE:
+            return "RejectResult", error
+        return "AppendResult" if len(output.log) > end else "AnswerDuplicate", error
 
     def _handle_offsets(self, i: int, exchange: Exchange, requests: Commits, is_late: bool) -> bool:
-        group, first = self.group, requests[0]
-        error = self._verify(i, first.producer_epoch, self.offsets, group.open_here(first))
+        group = self.group
+        answer = self._verified(i, group.verify_transactional_offsets(requests, self.offsets))
+        error = group.commit_transactional_offsets(requests, answer)
         if error is Errors.CONCURRENT_TRANSACTIONS:
             return False
-        if error is Errors.NONE:
-            error = group.txn_commit_error(first, group.verify_txn_offset_commit(first))
-        if error is Errors.NONE:
-            for request in requests:
-                group.stage(request)
         self._answer(i, exchange, error, is_late)
         action = "HandleTxnOffsetCommit" if error is Errors.NONE else "RejectTxnOffsetCommit"
         self.recorder.did(action, i, is_late)
@@ -343,10 +323,9 @@ class ExactlyOnceCluster(ExactlyOnceState):
         instance = self.instances[i]
         if not instance.owned or self.rpc[i] is not None:
             return False
-        if not instance.may_revoke():
+        if not instance.revoke():
             self.recorder.blocked("RevokePartitions", i)
             return False
-        instance.revoke()
         self.recorder.did("RevokePartitions", i)
         return True
 
@@ -383,17 +362,13 @@ class ExactlyOnceCluster(ExactlyOnceState):
 
     def sync_group(self, i: int) -> bool:
         """An instance learns what the generation has assigned to it."""
-        instance, group = self.instances[i], self.group
-        member_id = instance.member_id
-        if (
-            member_id not in group.members
-            or member_id in group.joined
-            or instance.generation != NO_GENERATION
-            or instance.owned
-            or self.rpc[i] is not None
-        ):
+        instance = self.instances[i]
+        if instance.generation != NO_GENERATION or instance.owned or self.rpc[i] is not None:
             return False
-        instance.sync(group.generation, group.assignment(member_id))
+        assigned = self.group.sync_group(instance.member_id)
+        if assigned is None:
+            return False
+        instance.sync(*assigned)
         self.recorder.did("SyncGroup", i)
         return True
 
@@ -425,9 +400,8 @@ class ExactlyOnceCluster(ExactlyOnceState):
         reader = self.readers[number]
         if reader.at_end:
             return False
-        if not reader.may_read():
+        if not reader.read():
             self.recorder.blocked("ReadOutput")
             return False
-        reader.read()
         self.recorder.did("ReadOutput")
         return True

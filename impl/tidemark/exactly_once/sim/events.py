@@ -139,7 +139,7 @@ class ExactlyOnceEvents(Generic[Cluster]):
         """A consumer reads on; one record in some steps, all that it may in others."""
         cluster, number = self.cluster, (word >> 8) % len(self.cluster.outputs)
         if word & 7:
-            return cluster.readers[number].may_read() and cluster.read_output(number)
+            return not cluster.readers[number].waits and cluster.read_output(number)
         return cluster.read_output(number)
 
     # --- faults -----------------------------------------------------------------------------------------------------

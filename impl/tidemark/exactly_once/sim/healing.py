@@ -29,7 +29,7 @@ def heal(cluster: ExactlyOnceCluster) -> bool:
             advance(cluster, i, 2)
             settle(cluster, i)
         for number, reader in enumerate(cluster.readers):
-            while reader.may_read() and not reader.at_end:
+            while not reader.waits:
                 cluster.read_output(number)
         if at_rest(cluster):
             return True

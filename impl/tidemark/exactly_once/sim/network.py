@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from tidemark.common.errors import Errors
-from tidemark.exactly_once.message_processor import Request
+from tidemark.exactly_once.messages import Request
 from tidemark.transactions.messages import CoordinatorResponse, WriteTxnMarkersRequest
 
 

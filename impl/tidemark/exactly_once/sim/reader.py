@@ -3,32 +3,38 @@
 from __future__ import annotations
 
 from tidemark.exactly_once.results_consumer import ResultsConsumer
-from tidemark.exactly_once.rules import Rules
-from tidemark.transactions.partition import TransactionalPartition
+from tidemark.exactly_once.results_partition import ResultsPartition
+from tidemark.transactions.messages import IsolationLevel
 
 
 class ResultsReader(ResultsConsumer):
     """A consumer of one output's results. It knows nothing of the specification."""
 
-    __slots__ = ("_partition",)
+    __slots__ = ("_isolation_level", "_partition")
 
-    def __init__(self, partition: TransactionalPartition, rules: Rules) -> None:
-        super().__init__(rules)
+    def __init__(self, partition: ResultsPartition, isolation_level: IsolationLevel) -> None:
+        super().__init__(isolation_level)
         self._partition = partition
+        self._isolation_level = isolation_level
 
     @property
     def at_end(self) -> bool:
         """Whether it has read all that there is, decided or not."""
         return self.position >= self._partition.high_watermark
 
-    def may_read(self) -> bool:
-        """Whether the consumer may get past the next record, by the leader's last stable offset."""
-        return self.may_poll(self._partition.last_stable_offset())
+    @property
+    def waits(self) -> bool:
+        """Whether the next record would not be readable if it were asked for now."""
+        return self.position >= self._partition.last_readable(self._isolation_level)
 
-    def read(self) -> None:
-        """Poll the next record, which is fetched with all behind it if no fetched record is left."""
-        request, partition = self.send_fetch(), self._partition
+    def read(self) -> bool:
+        """Poll the next record, which is fetched with all behind it if no fetched record is left; False: the fetch
+        waits."""
+        request = self.send_fetch()
         if request is not None:
-            reading = partition.start_read(request, False)
-            self.receive_fetch(partition.read(reading, max(partition.read_end(reading), self.position + 1)))
+            response = self._partition.fetch(request)
+            if response is None:
+                return False
+            self.receive_fetch(response)
         self.poll()
+        return True

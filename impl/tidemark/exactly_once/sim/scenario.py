@@ -21,7 +21,8 @@ from typing import Any
 from tidemark.common.errors import Errors
 from tidemark.exactly_once.abstraction import Abstraction
 from tidemark.exactly_once.group import TransactionalGroup
-from tidemark.exactly_once.message_processor import OUTPUT, MessageProcessor, Request
+from tidemark.exactly_once.message_processor import OUTPUT, MessageProcessor
+from tidemark.exactly_once.messages import Request
 from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.cluster import ExactlyOnceCluster
 from tidemark.exactly_once.sim.run import ExactlyOnceSimulator

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from tidemark.exactly_once.flaws import isolation_level_of, processor_of
 from tidemark.exactly_once.group import TransactionalGroup
 from tidemark.exactly_once.message_processor import OUTPUT, MessageProcessor
+from tidemark.exactly_once.results_partition import ResultsPartition
 from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.network import Exchange, LateMarker
 from tidemark.exactly_once.sim.reader import ResultsReader
 from tidemark.trace.recording import Recorder
 from tidemark.transactions.coordinator import TransactionCoordinator
 from tidemark.transactions.messages import TransactionLogValue
-from tidemark.transactions.partition import TransactionalPartition
 from tidemark.transactions.transactional_producer import TransactionalProducer
 
 TOPIC = "input"
@@ -39,11 +40,9 @@ class ExactlyOnceState:
         self.transactions = rules.for_transactions()
         self.group = TransactionalGroup(rules, TOPIC, len(inputs))
         self.topics = self.group.partitions
-        self.outputs = [
-            TransactionalPartition(self.transactions, rules.for_sequences(), window=window) for _ in range(outputs)
-        ]
+        self.outputs = [ResultsPartition(rules, number, window) for number in range(outputs)]
         self.offsets = outputs
-        self.readers = [ResultsReader(output, rules) for output in self.outputs]
+        self.readers = [ResultsReader(output, isolation_level_of(rules)) for output in self.outputs]
         self.coordinators = [TransactionCoordinator(self.transactions, LAST_EPOCH) for _ in statics]
         for number, coordinator in enumerate(self.coordinators):
             coordinator.load_transactions(1, TransactionLogValue(producer_id=number + 1), 0)
@@ -54,11 +53,11 @@ class ExactlyOnceState:
 
     def new_process(self, number: int) -> MessageProcessor:
         """A process that has just started."""
-        return MessageProcessor(self.topics, self.statics[number], self.rules, self.new_producer(number))
+        return processor_of(self.topics, self.statics[number], self.rules, self.new_producer(number))
 
     def new_producer(self, number: int) -> TransactionalProducer:
         """Its producer."""
-        return TransactionalProducer(len(self.outputs), self.transactions, self.rules.commit_without_error)
+        return TransactionalProducer(len(self.outputs), self.transactions)
 
     def payload(self, partition: int, offset: int) -> int:
         """The result of an input record."""

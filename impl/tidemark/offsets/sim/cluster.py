@@ -19,7 +19,7 @@ from tidemark.groups.offset_records import (
 )
 from tidemark.groups.partitions import TopicPartition
 from tidemark.offsets.abstraction import TICK_MS, OffsetsTable
-from tidemark.offsets.coordinator import OffsetCoordinator
+from tidemark.offsets.flaws import coordinator_of
 from tidemark.offsets.rules import OffsetRules
 from tidemark.offsets.sim.network import Broker, CompactedLog, OffsetExchange
 from tidemark.offsets.sim.reader import Reader
@@ -41,9 +41,9 @@ class OffsetsCluster:
         self.rules = rules
         self.partitions = table.partitions
         self.log = CompactedLog(len(table.brokers), first)
-        self.coordinators = [OffsetCoordinator(rules, table.retention_ms) for _ in table.brokers]
+        self.coordinators = [coordinator_of(rules, table.retention_ms) for _ in table.brokers]
         self.coordinators[first].become_coordinator(1, 0, (), {})
-        self.transactions = [Transaction(rules) for _ in producers]
+        self.transactions = [Transaction(rules, number) for number in producers]
         self.commits: list[Commit | None] = [None for _ in producers]
         self.late: list[Commit | None] = [None for _ in producers]
         self.markers: list[Marker | None] = [None for _ in producers]
@@ -52,6 +52,7 @@ class OffsetsCluster:
         """The last answer to an OffsetFetch: who gave it, whether it is of stable offsets."""
         self.fetching: Broker | None = None
         """The coordinator that holds an OffsetFetch."""
+        self._stable = False
         self.reader = Reader()
         self._tokens = 0
         self._waiting: dict[object, Commit | Marker] = {}
@@ -63,7 +64,7 @@ class OffsetsCluster:
             self.reader.written(outcome.record)
         for reply in outcome.replies:
             if isinstance(reply.response, StableOffsetFetchResponse):
-                self.fetched = (broker, bool(reply.token), reply.response)
+                self.fetched = (broker, self._stable, reply.response)
                 self.fetching = None
                 continue
             exchange = self._waiting.pop(reply.token, None)
@@ -115,10 +116,11 @@ class OffsetsCluster:
         coordinator, partition = self.coordinators[broker], self.partitions[number]
         if not coordinator.serving or not coordinator.written.has_offset(partition):
             return False
-        if not coordinator.may_delete_offset(partition):
+        outcome = coordinator.delete_offset(partition)
+        if outcome is None:
             self.recorder.blocked("DeleteOffset", broker, number)
             return False
-        self._settle(broker, coordinator.delete_offset(partition))
+        self._settle(broker, outcome)
         self.recorder.did("DeleteOffset", broker, number)
         return True
 
@@ -127,10 +129,11 @@ class OffsetsCluster:
         coordinator = self.coordinators[broker]
         if not coordinator.serving or coordinator.written.group.state == "None":
             return False
-        if not coordinator.may_delete_group():
+        outcome = coordinator.delete_group()
+        if outcome is None:
             self.recorder.blocked("DeleteGroup", broker)
             return False
-        self._settle(broker, coordinator.delete_group())
+        self._settle(broker, outcome)
         self.recorder.did("DeleteGroup", broker)
         return True
 
@@ -147,10 +150,8 @@ class OffsetsCluster:
 
     def begin_transaction(self, producer: int) -> bool:
         """A producer begins a transaction."""
-        transaction = self.transactions[producer]
-        if transaction.phase != "idle":
+        if not self.transactions[producer].begin():
             return False
-        transaction.phase, transaction.added, transaction.failed = "ongoing", False, False
         self.recorder.did("BeginTransaction", producer)
         return True
 
@@ -169,55 +170,40 @@ class OffsetsCluster:
         exchange = (self.late if is_late else self.commits)[producer]
         if exchange is None or exchange.arrived or exchange.response is not None:
             return False
-        if exchange.valid is None:
-            self._verify(producer, exchange, is_late)
+        coordinator = self.coordinators[exchange.broker]
+        if exchange.verified:
+            outcome = coordinator.handle_txn_offset_commit(exchange.request, exchange.token, self.now)
         else:
-            self._stage(producer, exchange, exchange.valid, is_late)
+            error = self._verify(producer, exchange)
+            if error is Errors.NONE:
+                exchange.verified = True
+                self.recorder.did("VerifyTxnOffsetCommit", exchange.broker, producer, is_late)
+                return True
+            outcome = coordinator.reject_txn_offset_commit(exchange.token, error)
+        exchange.arrived = outcome.record is not None
+        if is_late:
+            self.late[producer] = None
+        else:
+            self._waiting[exchange.token] = exchange
+        self._settle(exchange.broker, outcome)
+        action = "HandleTxnOffsetCommit" if exchange.arrived else "RejectTxnOffsetCommit"
+        self.recorder.did(action, exchange.broker, producer, is_late)
         return True
 
-    def _verify(self, producer: int, exchange: Commit, is_late: bool) -> None:
-        broker, request, transaction = exchange.broker, exchange.request, self.transactions[producer]
-        coordinator = self.coordinators[broker]
-        if not coordinator.serving:
-            self._reject(producer, exchange, Errors.NOT_COORDINATOR, is_late)
-        elif not coordinator.open_here(request) and not transaction.verify_partition(request):
-            self._reject(producer, exchange, Errors.INVALID_PRODUCER_EPOCH, is_late)
-        else:
-            transaction.add_partition(request)
-            exchange.valid = coordinator.verify_txn_offset_commit(request)
-            self.recorder.did("VerifyTxnOffsetCommit", broker, producer, is_late)
-
-    def _stage(self, producer: int, exchange: Commit, valid: bool, is_late: bool) -> None:
-        coordinator = self.coordinators[exchange.broker]
-        error = coordinator.txn_commit_error(exchange.request, valid)
-        if error is not Errors.NONE:
-            self._reject(producer, exchange, error, is_late)
-            return
-        exchange.arrived = True
-        if is_late:
-            self.late[producer] = None
-        else:
-            self._waiting[exchange.token] = exchange
-        outcome = coordinator.handle_txn_offset_commit(exchange.request, exchange.token, self.now)
-        self._settle(exchange.broker, outcome)
-        self.recorder.did("HandleTxnOffsetCommit", exchange.broker, producer, is_late)
-
-    def _reject(self, producer: int, exchange: Commit, error: Errors, is_late: bool) -> None:
-        if is_late:
-            self.late[producer] = None
-        else:
-            self._waiting[exchange.token] = exchange
-        outcome = self.coordinators[exchange.broker].reject_txn_offset_commit(exchange.token, error)
-        self._settle(exchange.broker, outcome)
-        self.recorder.did("RejectTxnOffsetCommit", exchange.broker, producer, is_late)
+    def _verify(self, producer: int, exchange: Commit) -> Errors:
+        """A coordinator asks the transaction coordinator, if it must."""
+        coordinator, request = self.coordinators[exchange.broker], exchange.request
+        error = coordinator.verify_txn_offset_commit(request)
+        if error is not Errors.NONE or coordinator.open_here(request):
+            return error
+        return self.transactions[producer].add_partition(request)
 
     def receive_txn_reply(self, producer: int) -> bool:
         """A producer hears of its TxnOffsetCommit."""
         exchange = self.commits[producer]
         if exchange is None or not isinstance(exchange.response, TxnOffsetCommitResponse):
             return False
-        transaction = self.transactions[producer]
-        transaction.failed = transaction.failed or exchange.response.error is not Errors.NONE
+        self.transactions[producer].receive_txn_offset_commit(exchange.response.error)
         self.commits[producer] = None
         self.recorder.did("ReceiveTxnReply", producer)
         return True
@@ -230,7 +216,7 @@ class OffsetsCluster:
         self.commits[producer] = None
         if self.late[producer] is None and not exchange.arrived and exchange.response is None:
             self.late[producer] = exchange
-        self.transactions[producer].failed = True
+        self.transactions[producer].receive_txn_offset_commit(Errors.REQUEST_TIMED_OUT)
         self.recorder.did("GiveUpTxnOffsetCommit", producer)
         return True
 
@@ -238,21 +224,16 @@ class OffsetsCluster:
 
     def end_transaction(self, producer: int, commit: bool) -> bool:
         """The outcome of a transaction is decided."""
-        transaction = self.transactions[producer]
-        if transaction.phase != "ongoing" or self.commits[producer] is not None or (commit and transaction.failed):
+        if self.commits[producer] is not None or not self.transactions[producer].end(commit):
             return False
-        transaction.phase = "ending" if transaction.added else "idle"
-        transaction.epoch += 1
-        transaction.commit = commit
         self.recorder.did("EndTransaction", producer, int(commit))
         return True
 
     def send_marker(self, producer: int, broker: Broker) -> bool:
         """A marker is sent."""
-        transaction = self.transactions[producer]
-        if transaction.phase != "ending" or self.markers[producer] is not None:
+        request = self.transactions[producer].send_marker()
+        if request is None or self.markers[producer] is not None:
             return False
-        request = WriteTxnMarkerRequest(producer, transaction.epoch, transaction.commit)
         self.markers[producer] = OffsetExchange(broker, request, self._token())
         self.recorder.did("SendMarker", producer, broker)
         return True
@@ -262,19 +243,14 @@ class OffsetsCluster:
         exchange = (self.late_markers if is_late else self.markers)[producer]
         if exchange is None or exchange.arrived or exchange.response is not None:
             return False
-        coordinator = self.coordinators[exchange.broker]
-        error = coordinator.marker_error(exchange.request)
         if is_late:
             self.late_markers[producer] = None
         else:
             self._waiting[exchange.token] = exchange
-        if error is not Errors.NONE:
-            self._settle(exchange.broker, coordinator.reject_marker(exchange.token, error))
-            self.recorder.did("RejectMarker", exchange.broker, producer, is_late)
-            return True
-        exchange.arrived = True
-        self._settle(exchange.broker, coordinator.handle_marker(exchange.request, exchange.token))
-        self.recorder.did("HandleMarker", exchange.broker, producer, is_late)
+        outcome = self.coordinators[exchange.broker].handle_marker(exchange.request, exchange.token)
+        exchange.arrived = outcome.record is not None
+        self._settle(exchange.broker, outcome)
+        self.recorder.did("HandleMarker" if exchange.arrived else "RejectMarker", exchange.broker, producer, is_late)
         return True
 
     def receive_marker_reply(self, producer: int) -> bool:
@@ -282,8 +258,7 @@ class OffsetsCluster:
         exchange = self.markers[producer]
         if exchange is None or not isinstance(exchange.response, WriteTxnMarkerResponse):
             return False
-        if exchange.response.error is Errors.NONE:
-            self.transactions[producer].phase = "idle"
+        self.transactions[producer].receive_marker_reply(exchange.response.error)
         self.markers[producer] = None
         self.recorder.did("ReceiveMarkerReply", producer)
         return True
@@ -295,7 +270,8 @@ class OffsetsCluster:
         if self.fetching is not None:
             return False
         coordinator = self.coordinators[broker]
-        outcome = coordinator.fetch_offsets(self.partitions, stable, stable)
+        self._stable = stable
+        outcome = coordinator.fetch_offsets(self.partitions, stable, self._token())
         if not outcome.replies:
             self.fetching = broker
         self._settle(broker, outcome)

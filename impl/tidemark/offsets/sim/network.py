@@ -22,17 +22,17 @@ R = TypeVar("R", TxnOffsetCommitRequest, WriteTxnMarkerRequest)
 
 
 class OffsetExchange(Generic[R]):
-    """A request and, some time, its response. `arrived`: the broker has written something for it; `valid`: it is
-    verified, and this is what the group said of it then."""
+    """A request and, some time, its response. `verified`: the transaction coordinator has answered; `arrived`: the
+    broker has written something for it."""
 
-    __slots__ = ("arrived", "broker", "request", "response", "token", "valid")
+    __slots__ = ("arrived", "broker", "request", "response", "token", "verified")
 
     def __init__(self, broker: Broker, request: R, token: int) -> None:
         self.broker = broker
         self.request: R = request
         self.token = token
+        self.verified = False
         self.arrived = False
-        self.valid: bool | None = None
         self.response: OffsetResponse | None = None
 
 

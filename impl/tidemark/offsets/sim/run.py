@@ -7,7 +7,7 @@ from typing import Any
 
 from tidemark.offsets.abstraction import NOWHERE, READS, TICK_MS, TOUCHES, OffsetsAbstraction, OffsetsTable
 from tidemark.offsets.rules import OffsetRules
-from tidemark.offsets.sim.cluster import OffsetsCluster
+from tidemark.offsets.sim.cluster import Commit, OffsetsCluster
 from tidemark.offsets.sim.healing import heal, make_room
 from tidemark.offsets.sim.network import Broker
 from tidemark.offsets.sim.profiles import MIXES, PROFILES
@@ -141,7 +141,7 @@ class OffsetsRun(RunBase[OffsetsCluster, Profile]):
             return self._send(producer, word >> 8)
         if exchange.response is not None:
             return cluster.receive_txn_reply(producer)
-        return self._may_stage(exchange.broker, exchange.valid) and cluster.deliver_txn_offset_commit(producer, False)
+        return self._may_stage(exchange) and cluster.deliver_txn_offset_commit(producer, False)
 
     def _send(self, producer: int, word: int) -> bool:
         """A TxnOffsetCommit, mostly of the current generation."""
@@ -151,10 +151,10 @@ class OffsetsRun(RunBase[OffsetsCluster, Profile]):
         offset = self._offset(word)
         return self.cluster.send_txn_offset_commit(producer, self._broker(word), max(named, -1), number, offset)
 
-    def _may_stage(self, broker: Broker, valid: bool | None) -> bool:
+    def _may_stage(self, exchange: Commit) -> bool:
         """Whether the trace has room for what a TxnOffsetCommit comes to."""
-        coordinator, most = self.cluster.coordinators[broker], self._table.most
-        return valid is None or (
+        coordinator, most = self.cluster.coordinators[exchange.broker], self._table.most
+        return not exchange.verified or (
             len(coordinator.waiting) < most["Appended"] - 1
             and len(self.cluster.log.records) + len(coordinator.waiting) < most["Log"] - SPARE_LOG
             and coordinator.end + len(coordinator.waiting) < most["Position"] - SPARE_RECORDS
@@ -169,9 +169,7 @@ class OffsetsRun(RunBase[OffsetsCluster, Profile]):
         cluster, producer = self.cluster, word % self._producers
         exchange = cluster.late[producer]
         if exchange is not None and word & 0x100:
-            return self._may_stage(exchange.broker, exchange.valid) and cluster.deliver_txn_offset_commit(
-                producer, True
-            )
+            return self._may_stage(exchange) and cluster.deliver_txn_offset_commit(producer, True)
         marker = cluster.late_markers[producer]
         return marker is not None and self._may_mark(marker.broker) and cluster.deliver_marker(producer, True)
 
