@@ -29,16 +29,35 @@ from tidemark_conformance.verify.matrix import Killed
 
 
 @pytest.mark.parametrize(("cached", "said"), [(False, "0.3 M/s"), (True, "cached")])
-def test_the_line_of_the_traces_tells_what_was_audited(specification: Specification, cached: bool, said: str) -> None:
+def test_the_line_of_the_compositions_tells_what_was_audited(
+    specification: Specification, cached: bool, said: str
+) -> None:
     found = cleaned(specification, sound(), steps=600_000, seconds=2.0)
     rest = "0 flagged; 0 replayed by TLC, 0 disagree"
-    assert command.clean_text([[found]], cached) == f"30, 600,000 steps ({said}): {rest}"
+    assert command.composed_text([[found]], cached) == f"30 runs of 1 traces, 600,000 steps ({said}): {rest}"
     wrong = cleaned(specification, sound(), {"bad.loss": 1})
-    assert command.clean_text([[found, wrong]], cached).startswith("30 runs of 2 traces, 600,")
-    assert command.clean_text([[found, wrong], [found]], cached).startswith("60 runs of 2 or 1 traces, 1,200,")
-    assert command.clean_text([[found, wrong]], cached).endswith("disagree; 1 complaints")
+    assert command.composed_text([[found, wrong]], cached).startswith("30 runs of 2 traces, 600,")
+    assert command.composed_text([[found, wrong], [found]], cached).startswith("60 runs of 2 or 1 traces, 1,200,")
+    assert command.composed_text([[found, wrong]], cached).endswith("disagree; 1 complaints")
     counted = replace(found, result=replace(found.result, failed=7, oracle=Oracle(20, ("a", "b"))))
-    assert command.clean_text([[counted, counted]], cached).endswith("14 flagged; 40 replayed by TLC, 4 disagree")
+    assert command.composed_text([[counted, counted]], cached).endswith("14 flagged; 40 replayed by TLC, 4 disagree")
+
+
+def test_the_protocols_have_one_line_that_names_the_wrong_ones(specification: Specification) -> None:
+    slow = cleaned(specification, sound(), steps=600_000, seconds=2.0)
+    quick = cleaned(specification, sound(), steps=600_000, seconds=0.5)
+    wrong = replace(cleaned(specification, sound(), {"bad.loss": 1}), protocol="two-phase")
+    each = [closing.Line("one", "", True, 1.5), closing.Line("other", "", True, 2.0)]
+    line = command.together(each, [(slow, False), (quick, False)])
+    assert line.found == (
+        "60 of 2 protocols, 1,200,000 steps (0.3 to 1.2 M/s): 0 flagged; 0 replayed by TLC, 0 disagree"
+    )
+    assert (line.what, line.ok, line.seconds) == ("traces", True, 3.5)
+    assert " steps (1.2 to 1.2 M/s)" in command.together(each, [(slow, True), (quick, False)]).found
+    assert " steps (cached)" in command.together(each, [(slow, True), (quick, True)]).found
+    red = command.together([each[0], replace(each[1], ok=False)], [(slow, False), (wrong, False)])
+    assert red.found.endswith("disagree; 1 complaints; not as expected: two-phase")
+    assert not red.ok
 
 
 def test_the_first_traces_are_told_with_what_is_to_come(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -104,7 +123,7 @@ def lines(
     arguments = argparse.Namespace(master=None, traces=30, json=None, deep=False, no_cache=True)
     outcomes = [by_tlc] if by_tlc else []
     made = command.trace_lines(arguments, Console(file=io.StringIO()), outcomes)
-    assert [line.what for line in made] == ["twophase traces", "composed traces", "kill matrix"]
+    assert [line.what for line in made] == ["traces", "composed traces", "kill matrix"]
     return [line.ok for line in made]
 
 

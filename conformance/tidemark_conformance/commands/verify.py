@@ -193,7 +193,8 @@ without its time."""
 def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verify.Outcome]) -> list[closing.Line]:
     """Unflawed and flawed traces: their lines of the closing table. `outcomes`: of the zoo's models, among others.
 
-    A line is finished when Spark's part of the next one is done: meanwhile TLC replays.
+    A line is finished when Spark's part of the next one is done: meanwhile TLC replays. The protocols have one line
+    together.
     """
     from tidemark_conformance.registry import protocols
     from tidemark_conformance.spark.session import spark_session
@@ -203,10 +204,11 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
     known = protocols.protocols()
     rows = zoo.rows()
     unflawed: dict[str, Unflawed] = {}
+    audited: list[tuple[CleanRun, bool]] = []
     with contextlib.ExitStack() as ends, clean.replaying() as beside:
         spark = functools.cache(lambda: ends.enter_context(spark_session(args.master)))
         begin: list[Callable[[], Finish]] = [
-            functools.partial(_clean_line, args, console, spark, protocol, beside, unflawed)
+            functools.partial(_clean_line, args, console, spark, protocol, beside, unflawed, audited)
             for protocol in known.values()
         ]
         compositions = list(protocols.compositions().values())
@@ -222,6 +224,7 @@ def trace_lines(args: argparse.Namespace, console: Console, outcomes: list[verif
             before = after
         if before:
             lines.append(before())
+        lines = [together(lines[: len(known)], audited), *lines[len(known) :]]
         if args.deep:
             lines += [_rarity(spark(), row, known) for row in rows if row.simulation.rarity]
     return lines
@@ -248,9 +251,10 @@ def _clean_line(
     protocol: Protocol,
     beside: Executor,
     unflawed: dict[str, Unflawed],
+    audited: list[tuple[CleanRun, bool]],
 ) -> Finish:
-    """A protocol's unflawed run begun, or the verdict on it that is known; its line notes in `unflawed`
-    what the kill matrix says of it."""
+    """A protocol's unflawed run begun, or the verdict on it that is known. Its line adds the run to `audited`, and what
+    the kill matrix says of it to `unflawed`."""
     from tidemark_conformance.verify import clean, kept
     from tidemark_conformance.verify.matrix_table import Unflawed
 
@@ -266,27 +270,49 @@ def _clean_line(
         found, cached = finish()
         _show(args, console, found, protocol.name, cached)
         unflawed[protocol.name] = Unflawed.of(found)
-        return f"{found.protocol} traces", clean_text([[found]], cached), found.ok
+        audited.append((found, cached))
+        return found.protocol, "", found.ok
 
     return line
 
 
-def clean_text(runs: Sequence[Sequence[CleanRun]], cached: bool) -> str:
-    """The text of the line of unflawed runs: how much was audited, how much was flagged, and TLC's verdict. A run of a
-    composition has several traces, its parts."""
+def together(lines: Sequence[closing.Line], audited: Sequence[tuple[CleanRun, bool]]) -> closing.Line:
+    """One line of the protocols' lines: the sums of their runs, the slowest and the fastest audit, and the protocols
+    that are not as expected."""
+    runs = [found for found, _ in audited]
+    rates = sorted(rate for found, cached in audited if not cached and (rate := steps_a_second([found])))
+    wrong = ", ".join(one.protocol for one in runs if not one.ok)
+    return closing.Line(
+        "traces",
+        f"{sum(one.run.traces for one in runs):,} of {len(runs)} protocols, "
+        + clean_text(runs, f"{rates[0]:.1f} to {rates[-1]:.1f} M/s" if rates else CACHED)
+        + (f"; not as expected: {wrong}" if wrong else ""),
+        all(line.ok for line in lines),
+        sum(line.seconds for line in lines),
+    )
+
+
+def composed_text(runs: Sequence[Sequence[CleanRun]], cached: bool) -> str:
+    """The text of the compositions' line. Each of their runs has several traces, its parts."""
     every = [part for parts in runs for part in parts]
-    steps, flags = sum(one.result.steps for one in every), sum(one.result.failed for one in every)
-    oracles = [one.result.oracle for one in every]
-    replayed, apart = sum(one.replayed for one in oracles), sum(len(one.disagreements) for one in oracles)
-    complaints = sum(len(one.complaints) for one in every)
-    seconds = sum(one.result.seconds for one in every)
-    rate = f"{steps / seconds / 1e6:.1f} M/s" if seconds else "at once"
-    made = f"{sum(parts[0].run.traces for parts in runs):,}"
-    if len(every) > 1:
-        made += f" runs of {' or '.join(str(len(parts)) for parts in runs)} traces"
-    return (
-        f"{made}, {steps:,} steps ({CACHED if cached else rate}): {flags:,} flagged; "
-        f"{replayed} replayed by TLC, {apart} disagree" + (f"; {complaints} complaints" if complaints else "")
+    made = f"{sum(parts[0].run.traces for parts in runs):,} runs of {' or '.join(str(len(one)) for one in runs)} traces"
+    return f"{made}, {clean_text(every, CACHED if cached else f'{steps_a_second(every):.1f} M/s')}"
+
+
+def steps_a_second(runs: Sequence[CleanRun]) -> float:
+    """Millions of steps audited in a second; 0 where no time was taken."""
+    seconds = sum(one.result.seconds for one in runs)
+    return sum(one.result.steps for one in runs) / seconds / 1e6 if seconds else 0.0
+
+
+def clean_text(runs: Sequence[CleanRun], rate: str) -> str:
+    """What unflawed runs come to: how much was audited, how much was flagged, and TLC's verdict."""
+    results = [one.result for one in runs]
+    steps, flags = sum(one.steps for one in results), sum(one.failed for one in results)
+    replayed, apart = sum(one.oracle.replayed for one in results), sum(len(one.oracle.disagreements) for one in results)
+    complaints = sum(len(one.complaints) for one in runs)
+    return f"{steps:,} steps ({rate}): {flags:,} flagged; {replayed} replayed by TLC, {apart} disagree" + (
+        f"; {complaints} complaints" if complaints else ""
     )
 
 
@@ -370,7 +396,7 @@ def _composed_line(
                 _show(args, console, found, f"{composition.name}-{found.protocol}", cached)
             runs.append(parts)
             known.append(cached)
-        return "composed traces", clean_text(runs, all(known)), all(found.ok for parts in runs for found in parts)
+        return "composed traces", composed_text(runs, all(known)), all(found.ok for parts in runs for found in parts)
 
     return line
 

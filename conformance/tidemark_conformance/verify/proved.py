@@ -76,11 +76,13 @@ def text(found: list[Found]) -> str:
             within.setdefault(one.bounded, []).append(one)
     proved: dict[str, list[str]] = {}
     for bounded, theorems in within.items():
-        counted = ", ".join(f"{one.name} {one.conditions:,} conditions" for one in theorems)
         properties = ", ".join(name for one in theorems for name in one.properties)
-        proved.setdefault(properties, []).append(f"{counted}, finite: {_short(bounded)}")
-    listed = [f"{properties} ({'; '.join(bounds)})" for properties, bounds in proved.items()]
-    return ". ".join([*parts, *([f"proved for runs of any length: {'; '.join(listed)}"] if listed else [])])
+        proved.setdefault(properties, []).append(_short(bounded))
+    if proved:
+        conditions = sum(one.conditions for theorems in within.values() for one in theorems)
+        listed = [f"{properties} (finite: {'; or '.join(bounds)})" for properties, bounds in proved.items()]
+        parts.append(f"proved for runs of any length, {conditions:,} conditions: {'; '.join(listed)}")
+    return ". ".join(parts)
 
 
 def _no_proof(one: Found) -> str:
