@@ -7,5 +7,7 @@ EXTENDS ReplicationCommit
 
 RestsOn == "ReplicationCoverageInductive"
 
+Corollaries == CommitCorollaryLemmas
+
 Inductive == LogLemmas /\ CoverageLemmas /\ CommitLemmas
 =============================================================================
