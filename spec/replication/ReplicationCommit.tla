@@ -217,12 +217,16 @@ UnclaimedInLaterEpochs == RegisteredAtChange =>
 -----------------------------------------------------------------------------
 (* Counted followers, requests, acknowledgements *)
 
+\* z has the last record that it counted of r; r has it, too.
+HasLastCounted(z, r) ==
+    LET o == remoteLeo[z][r] IN ~(o > Leo(r) \/ o > Leo(z) \/ (o > 0 /\ log[r][o] # log[z][o]))
+
 \* A follower that was counted and is not past the epoch has reached it, and has as many records.
 CountedReach == RegisteredAtChange =>
     \A z, r \in Brokers : z # r /\ Leads(z) /\ remoteLeo[z][r] >= 0 =>
         \A n \in 1..Len(metadata) :
             view[z].partitionEpoch <= n /\ Eligible(n, r) /\ ~Passed(r, view[z].leaderEpoch) =>
-                Reach(r, view[z].leaderEpoch) /\ Leo(r) >= remoteLeo[z][r]
+                Reach(r, view[z].leaderEpoch) /\ HasLastCounted(z, r)
 
 \* They are the leader's.
 CountedHave == RegisteredAtChange =>
@@ -251,9 +255,15 @@ Takeable(b, r) ==
     /\ Partition.leaderEpoch >= 0 /\ r \in alter[b].isr /\ r \notin Partition.isr
     /\ alter[b].memberEpochs[r] = registered[r].epoch /\ status[r] # "lossy"
 
+\* r has the record with which the last epoch began.
+HasStart(r) ==
+    LET e == Partition.leaderEpoch
+        o == startOf[e] IN
+    ~(o > Leo(r) \/ o > Len(hist[e]) \/ (o > 0 /\ log[r][o] # hist[e][o]))
+
 \* Such a member has the leader's records up to its start (ReachedEpochStart),
 NewMembersReachStart == RegisteredAtChange =>
-    \A b, r \in Brokers : b # r /\ Takeable(b, r) => startOf[Partition.leaderEpoch] <= Leo(r)
+    \A b, r \in Brokers : b # r /\ Takeable(b, r) => HasStart(r)
 
 \* as they are in the history of the epoch,
 NewMembersHaveStart == RegisteredAtChange =>
