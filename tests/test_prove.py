@@ -115,10 +115,13 @@ def test_each_action_is_enabled_in_some_state_of_the_invariant() -> None:
 COROLLARY = """\\* A resource manager commits by a decision, which needs all promises.
 CommittedMeansPromised == \\A r, p \\in RM : rmState[r] = "committed" => Promise(p) \\in messages
 
+\\* The transaction manager keeps its decision.
+OneIsSent == ~(Decision("committed") \\in messages /\\ Decision("aborted") \\in messages)
+
 \\* This is false.
 NothingIsDecided == tmState = "init"
 
-Corollaries == /\\ %s
+Corollaries == /\\ OneIsSent /\\ %s
 
 Inductive =="""
 
@@ -127,8 +130,8 @@ def test_a_corollary_has_a_condition_of_its_own(changed: Callable[[str, str], in
     prover = proving.Prover(changed("Inductive ==", COROLLARY % "CommittedMeansPromised"))
     found = prover.judge()
     assert found.closed
-    assert len(found.conditions) == 66
-    assert "CommittedMeansPromised" in prover.hypotheses
+    assert len(found.conditions) == 67
+    assert {"CommittedMeansPromised", "OneIsSent"} <= set(prover.hypotheses)
 
 
 def test_a_false_corollary_keeps_the_theorem_open(changed: Callable[[str, str], inductive.Theorem]) -> None:

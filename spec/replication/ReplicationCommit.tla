@@ -321,9 +321,9 @@ CountableShowsLog ==
 TruncationKeeps ==
     \A f, l \in Brokers :
         Live(f, l) /\ fetch[f][l].type = "diverging" =>
+            LET point == TruncationPoint(f, fetch[f][l].divergingEpoch, fetch[f][l].endOffset) IN
             \A p \in 1..Leo(f) :
-                p <= fetch[f][l].endOffset /\ log[f][p].epoch <= fetch[f][l].divergingEpoch =>
-                    p <= TruncationPoint(f, fetch[f][l].divergingEpoch, fetch[f][l].endOffset)
+                p <= fetch[f][l].endOffset /\ log[f][p].epoch <= fetch[f][l].divergingEpoch => p <= point
 
 \* z has counted all of these members at o, or is about to: its next high watermark may be o.
 Commits(z, o, members, isr) ==
