@@ -46,8 +46,9 @@ class Lemma:
 class Theorem:
     """The claim of a module and a cfg: lemmas that are inductive together, and what they imply.
 
-    `corollaries`: state properties that each follow from the lemmas and the corollaries before it. `given`: those of the lemmas that the theorem `rests_on` has shown to hold in every run.
-    `implied`: state properties. `steps`: properties of steps. `bounded`: everything finite in the claim, in words.
+    `corollaries`: state properties that each follow from the lemmas and the corollaries before it. `given`: those of
+    the lemmas that the theorem `rests_on` has shown to hold in every run. `implied`: state properties. `steps`:
+    properties of steps. `bounded`: everything finite in the claim, in words.
     """
 
     name: str
