@@ -5,6 +5,8 @@
 (***************************************************************************)
 EXTENDS ReplicationCoverage
 
+\* Many lemmas begin with RegisteredAtChange: under it every term that they read has a value, and the solver need not ask.
+
 \* A member of change n that may lead after it with the records that it has.
 Eligible(n, m) ==
     /\ Member(n, m) /\ status[m] # "lossy"
@@ -17,7 +19,7 @@ MemberBeyond(z)  == \E r \in Brokers : r # z /\ Member(view[z].partitionEpoch, r
 PendingBeyond(z) == \E r \in Brokers : r # z /\ r \in pendingIsr[z].isr /\ Passed(r, view[z].leaderEpoch)
 Beyond(i)        == \E r \in Brokers : Member(i, r) /\ Passed(r, metadata[i].leaderEpoch)
 
-\* The log of b has another record at o, or none. (As one proposition it is one hypothesis for the solver.)
+\* The log of b has another record at o, or none. A lemma says ~Lacks, so that it is one hypothesis for the solver.
 Lacks(b, o, record) == o > Leo(b) \/ log[b][o] # record
 
 \* The leader of epoch e began without this record at o.
@@ -116,7 +118,8 @@ DeposedWhileReverting == RegisteredAtChange =>
 \* The same before the leader of a change has applied it.
 DeposedBeforeApplying == RegisteredAtChange =>
     \A i \in 1..Len(metadata) : \A e \in Epochs :
-        metadata[i].leader # None /\ metadata[i].leaderEpoch >= 0 /\ Unapplied(i) /\ claimed[e] /\ e > metadata[i].leaderEpoch => Beyond(i)
+        metadata[i].leader # None /\ metadata[i].leaderEpoch >= 0 /\ Unapplied(i) /\ claimed[e] /\ e > metadata[i].leaderEpoch =>
+            Beyond(i)
 
 -----------------------------------------------------------------------------
 (* What a leader may still commit *)
@@ -181,8 +184,10 @@ PotentialInLaterEpochsLater == RegisteredAtChange =>
             ~BeganWithout(e, o, log[z][o])
 
 -----------------------------------------------------------------------------
-(* What a leader may commit that begins late. A follower may fetch in an epoch before its leader has applied it, and go on to later *)
-(* epochs while its request waits. The leader then counts that request.                                                        *)
+(* What a leader that begins late may commit                              *)
+
+\* A follower may fetch in an epoch before the leader of that epoch has applied it. It may go on to later epochs while its request
+\* waits. The leader counts that request when it begins.
 
 \* A request of r waits for leader z of change i, and shows the record at o.
 Awaits(i, z, r, o) ==
@@ -232,7 +237,8 @@ CountedReach == RegisteredAtChange =>
 CountedHave == RegisteredAtChange =>
     \A z, r \in Brokers : z # r /\ Leads(z) /\ remoteLeo[z][r] >= 0 =>
         \A n \in 1..Len(metadata), p \in 1..remoteLeo[z][r] :
-            view[z].partitionEpoch <= n /\ Eligible(n, r) /\ ~Passed(r, view[z].leaderEpoch) => ~(p > Leo(z) \/ Lacks(r, p, log[z][p]))
+            view[z].partitionEpoch <= n /\ Eligible(n, r) /\ ~Passed(r, view[z].leaderEpoch) =>
+                ~(p > Leo(z) \/ Lacks(r, p, log[z][p]))
 
 \* A request shows a place in the history of its last epoch: a record of it, or the election of the follower itself.
 RequestShowsHistory ==
@@ -317,14 +323,6 @@ CountableShowsLog ==
                 /\ fetch[r][z].lastEpoch >= 0
                 /\ ~(p > Len(hist[fetch[r][z].lastEpoch]) \/ log[z][p] # hist[fetch[r][z].lastEpoch][p])
 
-\* A truncation keeps all records that are below the leader's end and not of a later epoch than its answer.
-TruncationKeeps ==
-    \A f, l \in Brokers :
-        Live(f, l) /\ fetch[f][l].type = "diverging" =>
-            LET point == TruncationPoint(f, fetch[f][l].divergingEpoch, fetch[f][l].endOffset) IN
-            \A p \in 1..Leo(f) :
-                p <= fetch[f][l].endOffset /\ log[f][p].epoch <= fetch[f][l].divergingEpoch => p <= point
-
 \* z has counted all of these members at o, or is about to: its next high watermark may be o.
 Commits(z, o, members, isr) ==
     /\ Leads(z) /\ Cardinality(isr) >= EffectiveMinIsr
@@ -372,7 +370,6 @@ CommitCorollaryLemmas ==
     /\ RequestShowsLog
     /\ CountableShowsLog
     /\ ServedIsCountable
-    /\ TruncationKeeps
     /\ CommitsOnMembers
     /\ CommitsOnMembersLater
     /\ CommitsAgree
