@@ -111,6 +111,39 @@ def test_each_action_is_enabled_in_some_state_of_the_invariant() -> None:
     assert {prover.enabled(action) for action in prover.actions()} == {"sat"}
 
 
+COROLLARY = """\\* A resource manager commits by a decision, which needs all promises.
+CommittedMeansPromised == \\A r, p \\in RM : rmState[r] = "committed" => Promise(p) \\in messages
+
+\\* The transaction manager keeps its decision.
+OneIsSent == ~(Decision("committed") \\in messages /\\ Decision("aborted") \\in messages)
+
+\\* This is false.
+NothingIsDecided == tmState = "init"
+
+Corollaries == /\\ OneIsSent /\\ %s
+
+Inductive =="""
+
+
+def test_a_corollary_has_a_condition_of_its_own(changed: Callable[[str, str], inductive.Theorem]) -> None:
+    prover = proving.Prover(changed("Inductive ==", COROLLARY % "CommittedMeansPromised"))
+    found = prover.judge()
+    assert found.closed
+    assert len(found.conditions) == 67
+    assert {"CommittedMeansPromised", "OneIsSent"} <= set(prover.hypotheses)
+
+
+def test_a_false_corollary_keeps_the_theorem_open(changed: Callable[[str, str], inductive.Theorem]) -> None:
+    found = proving.Prover(changed("Inductive ==", COROLLARY % "NothingIsDecided")).judge()
+    assert ("NothingIsDecided", proving.ALWAYS) in {(one.lemma, one.action) for one in found.open}
+
+
+def test_a_clause_keeps_its_term() -> None:
+    """Z3 gives the id of a freed term to the next one. A clause was taken for unchanged by such an id."""
+    prover = proving.Prover(theorem("TwoPhaseInductive"))
+    assert all(one.body is one.body for found in prover.clauses.values() for one in found)
+
+
 def test_a_lemma_without_a_reason_is_refused(changed: Callable[[str, str], inductive.Theorem]) -> None:
     with pytest.raises(Unusable, match="ReadIsSent has no sentence before it"):
         changed("\\* The transaction manager reads messages, and none is ever lost.\n", "")

@@ -26,7 +26,7 @@ def patterns(bound: tuple[Any, ...], body: Any) -> list[Any]:
     """The patterns of a hypothesis: applications of functions to its integers, as few as cover all of these."""
     names = {one.get_id(): one for one in bound}
     found: dict[int, tuple[Any, frozenset[int]]] = {}
-    for node in _nodes(body):
+    for node in nodes(body):
         if z3.is_app(node) and node.num_args() and node.decl().kind() == z3.Z3_OP_UNINTERPRETED:
             used = _covered(node, names)
             if used:
@@ -66,10 +66,11 @@ def _covered(node: Any, names: dict[int, Any]) -> frozenset[int]:
 
 
 def _mentions(node: Any, names: dict[int, Any]) -> bool:
-    return any(one.get_id() in names for one in _nodes(node))
+    return any(one.get_id() in names for one in nodes(node))
 
 
-def _nodes(term: Any) -> Iterator[Any]:
+def nodes(term: Any) -> Iterator[Any]:
+    """Every node of a term outside its quantifiers, once."""
     seen: set[int] = set()
     waiting = [term]
     while waiting:
