@@ -12,7 +12,7 @@ from typing import Any
 import z3
 
 from tidemark_conformance.prove.terms import as_bool
-from tidemark_conformance.prove.triggers import nodes
+from tidemark_conformance.prove.triggers import applications
 
 LIMIT = 24_000_000
 """The resource limit of one question."""
@@ -70,12 +70,7 @@ class Session:
 def _named(goal: Any) -> list[Any]:
     """Names for the goal's applications: hypotheses are tried on them in every case, also where the goal is decided
     without them."""
-    found = [
-        node
-        for node in nodes(goal)
-        if z3.is_app(node) and node.num_args() and node.decl().kind() == z3.Z3_OP_UNINTERPRETED
-    ]
-    return [node == z3.Const(f"term {at}", node.sort()) for at, node in enumerate(found)]
+    return [node == z3.Const(f"term {at}", node.sort()) for at, node in enumerate(applications(goal))]
 
 
 def solver(limit: int, models: bool = False) -> Any:
