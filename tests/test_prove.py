@@ -129,7 +129,7 @@ def test_a_corollary_has_a_condition_of_its_own(changed: Callable[[str, str], in
     prover = proving.Prover(changed("Inductive ==", COROLLARY % "CommittedMeansPromised"))
     found = prover.judge()
     assert found.closed
-    assert len(found.conditions) == 67
+    assert len(found.conditions) == 74
     assert {"CommittedMeansPromised", "OneIsSent"} <= set(prover.hypotheses)
 
 

@@ -95,7 +95,7 @@ def read(name: str, module: Path, cfg: Path, above: tuple[str, ...] = ()) -> The
     if KEPT_BOUNDS in named:
         kept = frozenset(evaluate_constant(named[KEPT_BOUNDS].body, spec.constants))
     lemmas = tuple(_lemmas(named[INDUCTIVE].body, spec))
-    corollaries = tuple(_lemmas(named[COROLLARIES].body, spec)) if COROLLARIES in named else ()
+    corollaries = tuple(_lemmas(named[COROLLARIES].body, spec, COROLLARIES)) if COROLLARIES in named else ()
     every = (*lemmas, *corollaries)
     twice = [one.name for at, one in enumerate(every) if one.name in {other.name for other in every[:at]}]
     if twice:
@@ -145,18 +145,18 @@ def _plain(named: ir.Named) -> Lemma:
     return Lemma(named.name, named.body, named.loc, "")
 
 
-def _lemmas(body: ir.Expr, spec: Specification) -> Iterable[Lemma]:
-    """The conjuncts by their names; one whose name ends in `Lemmas` stands for its own conjuncts."""
+def _lemmas(body: ir.Expr, spec: Specification, of: str = INDUCTIVE) -> Iterable[Lemma]:
+    """The conjuncts of an operator by their names; one whose name ends in `Lemmas` stands for its own conjuncts."""
     whole = strip(body)
-    parts = whole.args if isinstance(whole, ir.Op) and whole.name == "and" else (whole,)
+    parts = whole.args if isinstance(whole, ir.Op) and whole.name == "and" else (body,)
     for part in parts:
         mark = part
-        while isinstance(mark, ir.Mark) and not mark.name:
+        while isinstance(mark, ir.Mark) and mark.name in ("", of):
             mark = mark.body
         if not isinstance(mark, ir.Mark):
-            raise Unusable(f"{spec.path}: a conjunct of {INDUCTIVE} has no name: make it an operator of its own")
+            raise Unusable(f"{spec.path}: a conjunct of {of} has no name: make it an operator of its own")
         if mark.name.endswith(GROUP):
-            yield from _lemmas(mark.body, spec)
+            yield from _lemmas(mark.body, spec, of)
             continue
         file = spec.sources.get(mark.loc.module)
         reason = _comment(file.read_text(encoding="utf-8"), mark.loc.line) if file is not None else ""
