@@ -11,7 +11,7 @@ import pytest
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.paths import spec_root
-from tidemark_conformance.prove import cores, counterexample, inductive, proving, working
+from tidemark_conformance.prove import cores, counterexample, inductive, proving, solving, working
 from tidemark_conformance.prove.universe import Universe
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import load
@@ -111,6 +111,39 @@ def test_each_action_is_enabled_in_some_state_of_the_invariant() -> None:
     assert {prover.enabled(action) for action in prover.actions()} == {"sat"}
 
 
+COROLLARY = """\\* A resource manager commits by a decision, which needs all promises.
+CommittedMeansPromised == \\A r, p \\in RM : rmState[r] = "committed" => Promise(p) \\in messages
+
+\\* The transaction manager keeps its decision.
+OneIsSent == ~(Decision("committed") \\in messages /\\ Decision("aborted") \\in messages)
+
+\\* This is false.
+NothingIsDecided == tmState = "init"
+
+Corollaries == /\\ OneIsSent /\\ %s
+
+Inductive =="""
+
+
+def test_a_corollary_has_a_condition_of_its_own(changed: Callable[[str, str], inductive.Theorem]) -> None:
+    prover = proving.Prover(changed("Inductive ==", COROLLARY % "CommittedMeansPromised"))
+    found = prover.judge()
+    assert found.closed
+    assert len(found.conditions) == 74
+    assert {"CommittedMeansPromised", "OneIsSent"} <= set(prover.hypotheses)
+
+
+def test_a_false_corollary_keeps_the_theorem_open(changed: Callable[[str, str], inductive.Theorem]) -> None:
+    found = proving.Prover(changed("Inductive ==", COROLLARY % "NothingIsDecided")).judge()
+    assert ("NothingIsDecided", proving.ALWAYS) in {(one.lemma, one.action) for one in found.open}
+
+
+def test_a_clause_keeps_its_term() -> None:
+    """Z3 gives the id of a freed term to the next one. A clause was taken for unchanged by such an id."""
+    prover = proving.Prover(theorem("TwoPhaseInductive"))
+    assert all(one.body is one.body for found in prover.clauses.values() for one in found)
+
+
 def test_a_lemma_without_a_reason_is_refused(changed: Callable[[str, str], inductive.Theorem]) -> None:
     with pytest.raises(Unusable, match="ReadIsSent has no sentence before it"):
         changed("\\* The transaction manager reads messages, and none is ever lost.\n", "")
@@ -143,23 +176,34 @@ def test_a_known_open_condition_stays_open_untried() -> None:
     assert not found.closed
 
 
-@pytest.mark.parametrize("action", ["Init", "ReadFetch", "StopBroker", proving.ALWAYS])
-def test_logs_match_as_far_as_a_few_actions_go(action: str) -> None:
+@pytest.mark.parametrize(
+    ("name", "action"),
+    [
+        *(("ReplicationInductive", action) for action in ("Init", "ReadFetch", "StopBroker", proving.ALWAYS)),
+        *(("ReplicationCommitInductive", action) for action in ("CompleteProduce", proving.ALWAYS)),
+    ],
+)
+def test_replication_is_proved_as_far_as_a_few_actions_go(name: str, action: str) -> None:
     """`make check` judges all of them."""
-    module, cfg = inductive.modules()["ReplicationInductive"]
-    kept = cores.read(cores.file_of(module, "ReplicationInductive"))
-    found = proving.Prover(inductive.read("ReplicationInductive", module, cfg)).judge(
-        kept.cores, only=lambda lemma, of: of == action
-    )
+    module, cfg = inductive.modules()[name]
+    kept = cores.read(cores.file_of(module, name))
+    prover = working.prover((name, str(module), str(cfg), None), solving.LIMIT)
+    found = prover.judge(kept.cores, only=lambda lemma, of: of == action)
     assert found.closed
     assert sum(one.goals for one in found.conditions) or action == "Init"
 
 
-def test_replication_without_the_repair_of_late_reads_does_not_match() -> None:
-    claimed = theorem("ReplicationInductive")
-    prover = proving.Prover(claimed, ["SliceNotTruncated"], limit=1_000_000)
-    found = prover.judge(only=lambda lemma, action: (lemma, action) == ("RecordsContinueLog", "ReadFetch"))
-    assert [(one.lemma, one.action) for one in found.open] == [("RecordsContinueLog", "ReadFetch")]
+@pytest.mark.parametrize(
+    ("name", "rule", "lemma", "action"),
+    [
+        ("ReplicationInductive", "SliceNotTruncated", "RecordsContinueLog", "ReadFetch"),
+        ("ReplicationCommitInductive", "AckAllOnlyBelowHw", "AckedIsCommitted", "CompleteProduce"),
+    ],
+)
+def test_replication_is_not_proved_without_a_rule(name: str, rule: str, lemma: str, action: str) -> None:
+    prover = proving.Prover(theorem(name), [rule], limit=1_000_000)
+    found = prover.judge(only=lambda of, after: (of, after) == (lemma, action))
+    assert [(one.lemma, one.action) for one in found.open] == [(lemma, action)]
 
 
 @pytest.mark.parametrize(

@@ -281,6 +281,9 @@ NewMembersHaveStart == RegisteredAtChange =>
 NewMembersHaveCommitted == RegisteredAtChange =>
     \A b, r \in Brokers : b # r /\ Takeable(b, r) => \A o \in 1..Len(committed) : ~Lacks(r, o, committed[o])
 
+\* What waits is a value of AppendRecord. To a proof Values have no end, and ApplyMetadata asks of those up to MaxValue whether they wait.
+WaitingIsValue == \A b \in Brokers, v \in Values : waiting[b][v] > 0 => v <= MaxValue
+
 \* A produce waits at the place of its record.
 WaitingIsAppended ==
     \A b \in Brokers : Leads(b) => \A v \in Values :
@@ -412,6 +415,7 @@ CommitLemmas ==
     /\ NewMembersReachStart
     /\ NewMembersHaveStart
     /\ NewMembersHaveCommitted
+    /\ WaitingIsValue
     /\ WaitingIsAppended
     /\ AckedIsCommitted
 =============================================================================

@@ -28,7 +28,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--without", metavar="RULE,...", help="with these rules not in force: does the proof fail")
     parser.add_argument("--mutants", action="store_true", help="the proof again without each rule: it must fail")
     parser.add_argument("--vacuity", action="store_true", help="which actions some state of the invariant enables")
-    parser.add_argument("--record", action="store_true", help="search for cores anew and keep them")
+    parser.add_argument("--record", action="store_true", help="try open conditions again, and keep the cores")
     parser.add_argument("--limit", type=int, metavar="N", help="the solver's resource limit of one question")
     parser.add_argument("--list", action="store_true", help="every lemma with the sentence that says why it holds")
     document.add_argument(parser)
@@ -94,8 +94,8 @@ def _prove(
 
     job = (theorem.name, str(module), str(cfg), without)
     file = cores.file_of(module, theorem.name)
-    kept = cores.Kept() if arguments.record else cores.read(file)
-    if without is not None:
+    kept = cores.read(file)
+    if arguments.record or without is not None:
         kept = cores.Kept(kept.cores)
     began = time.monotonic()
 

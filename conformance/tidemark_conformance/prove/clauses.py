@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from tidemark_conformance.prove.equality import elements, same
@@ -51,9 +52,9 @@ class Clause:
     given: tuple[Term, ...]
     then: Term
 
-    @property
+    @cached_property
     def body(self) -> Term:
-        """The clause for its own integers."""
+        """The clause for its own integers; kept, so that its id is not given to another term."""
         return implies(conj(*self.given), self.then)
 
     def hypothesis(self) -> Any:

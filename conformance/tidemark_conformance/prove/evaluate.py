@@ -334,30 +334,36 @@ class Evaluator(Folds):
     def conjunction(self, parts: list[Callable[[], tuple[Term, Term]]]) -> tuple[Term, Term]:
         """Propositions in order: after the first that is false none is evaluated."""
         true: Term = True
-        false: Term = False
-        strict = False
+        found: list[tuple[Term, tuple[Term, Term]]] = []
         with contextlib.ExitStack() as stack:
             for part in parts:
                 one = part()
-                false = disj(false, conj(true, self.falsity(one)))
-                strict = strict or one[1] is not True
+                found.append((true, one))
                 true = conj(true, one[0])
                 if true is False:
                     break
                 stack.enter_context(self.assuming(one[0]))
-        return true, (disj(true, false) if strict else True)
+        if all(one[1] is True for _, one in found):
+            return true, True
+        false: Term = False
+        for before, one in found:
+            false = disj(false, conj(before, self.falsity(one)))
+        return true, disj(true, false)
 
     def disjunction(self, parts: list[Callable[[], tuple[Term, Term]]]) -> tuple[Term, Term]:
         """Propositions in order: after the first that is true none is evaluated."""
         true: Term = False
         false: Term = True
         strict = False
+        found: list[tuple[Term, Term]] = []
         with contextlib.ExitStack() as stack:
             for part in parts:
                 one = part()
                 true = disj(true, conj(false, one[0]) if strict else one[0])
                 strict = strict or one[1] is not True
-                false = conj(false, self.falsity(one))
+                found.append(one)
+                while strict and found:
+                    false = conj(false, self.falsity(found.pop(0)))
                 if true is True:
                     break
                 stack.enter_context(self.assuming(neg(one[0])))

@@ -28,6 +28,8 @@ INDUCTIVE = "Inductive"
 SUFFIX = "Inductive"
 RESTS_ON = "RestsOn"
 """The operator that names a theorem, some of whose lemmas this one uses; they are not judged again."""
+COROLLARIES = "Corollaries"
+"""The operator with what follows from the lemmas in the same state; the conditions of actions use it like a lemma."""
 GROUP = "Lemmas"
 """The end of the name of a conjunct that stands for its own conjuncts."""
 
@@ -46,8 +48,9 @@ class Lemma:
 class Theorem:
     """The claim of a module and a cfg: lemmas that are inductive together, and what they imply.
 
-    `given`: those of the lemmas that the theorem `rests_on` has shown to hold in every run.
-    `implied`: state properties. `steps`: properties of steps. `bounded`: everything finite in the claim, in words.
+    `corollaries`: state properties that each follow from the lemmas and the corollaries before it. `given`: those of
+    the lemmas that the theorem `rests_on` has shown to hold in every run. `implied`: state properties. `steps`:
+    properties of steps. `bounded`: everything finite in the claim, in words.
     """
 
     name: str
@@ -59,6 +62,7 @@ class Theorem:
     bounded: tuple[str, ...]
     rests_on: str | None = None
     given: frozenset[str] = frozenset()
+    corollaries: tuple[Lemma, ...] = ()
 
     def universe(self, without: Iterable[str] | None = None) -> Universe:
         """The specification's terms, with the cfg's rules or without these."""
@@ -85,13 +89,15 @@ def read(name: str, module: Path, cfg: Path, above: tuple[str, ...] = ()) -> The
     if INDUCTIVE not in known:
         raise Unusable(f"{module} does not define {INDUCTIVE}: define it as a conjunction of lemmas")
     require_behaviours(module, asked)
-    spec = load(module, cfg, also=[INDUCTIVE, *({KEPT_BOUNDS, RESTS_ON} & known)])
+    spec = load(module, cfg, also=[INDUCTIVE, *({KEPT_BOUNDS, RESTS_ON, COROLLARIES} & known)])
     named = spec.module.definitions
     kept: frozenset[str] = frozenset()
     if KEPT_BOUNDS in named:
         kept = frozenset(evaluate_constant(named[KEPT_BOUNDS].body, spec.constants))
     lemmas = tuple(_lemmas(named[INDUCTIVE].body, spec))
-    twice = [one.name for at, one in enumerate(lemmas) if one.name in {other.name for other in lemmas[:at]}]
+    corollaries = tuple(_lemmas(named[COROLLARIES].body, spec, COROLLARIES)) if COROLLARIES in named else ()
+    every = (*lemmas, *corollaries)
+    twice = [one.name for at, one in enumerate(every) if one.name in {other.name for other in every[:at]}]
     if twice:
         raise Unusable(f"{module}: {INDUCTIVE} names {twice[0]} twice: name it once")
     whole = strip(spec.module.type_ok) if HISTORY in known else spec.module.type_ok
@@ -105,7 +111,7 @@ def read(name: str, module: Path, cfg: Path, above: tuple[str, ...] = ()) -> The
     if base is not None and base in (name, *above):
         raise Unusable(f"{module} rests on {base}, which rests on it: correct {RESTS_ON}")
     given = _given(base, spec, lemmas, kept, module, (*above, name)) if base is not None else frozenset()
-    return Theorem(name, spec, lemmas, implied, steps, kept, _bounded(spec, kept), base, given)
+    return Theorem(name, spec, lemmas, implied, steps, kept, _bounded(spec, kept), base, given, corollaries)
 
 
 def _given(
@@ -139,18 +145,18 @@ def _plain(named: ir.Named) -> Lemma:
     return Lemma(named.name, named.body, named.loc, "")
 
 
-def _lemmas(body: ir.Expr, spec: Specification) -> Iterable[Lemma]:
-    """The conjuncts by their names; one whose name ends in `Lemmas` stands for its own conjuncts."""
+def _lemmas(body: ir.Expr, spec: Specification, of: str = INDUCTIVE) -> Iterable[Lemma]:
+    """The conjuncts of an operator by their names; one whose name ends in `Lemmas` stands for its own conjuncts."""
     whole = strip(body)
-    parts = whole.args if isinstance(whole, ir.Op) and whole.name == "and" else (whole,)
+    parts = whole.args if isinstance(whole, ir.Op) and whole.name == "and" else (body,)
     for part in parts:
         mark = part
-        while isinstance(mark, ir.Mark) and not mark.name:
+        while isinstance(mark, ir.Mark) and mark.name in ("", of):
             mark = mark.body
         if not isinstance(mark, ir.Mark):
-            raise Unusable(f"{spec.path}: a conjunct of {INDUCTIVE} has no name: make it an operator of its own")
+            raise Unusable(f"{spec.path}: a conjunct of {of} has no name: make it an operator of its own")
         if mark.name.endswith(GROUP):
-            yield from _lemmas(mark.body, spec)
+            yield from _lemmas(mark.body, spec, of)
             continue
         file = spec.sources.get(mark.loc.module)
         reason = _comment(file.read_text(encoding="utf-8"), mark.loc.line) if file is not None else ""

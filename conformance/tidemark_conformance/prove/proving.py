@@ -100,8 +100,10 @@ class Prover:
         self.universe: Universe = theorem.universe(without)
         run = self.universe.evaluator(self.universe.state)
         self.clauses: dict[str, list[Clause]] = {one.name: clauses(run, one.body) for one in theorem.lemmas}
-        self.side: list[Term] = [*run.side, *self.universe.assumed]
         self.hypotheses = {name: [one.hypothesis() for one in found] for name, found in self.clauses.items()}
+        for corollary in theorem.corollaries:
+            self.hypotheses[corollary.name] = [one.hypothesis() for one in clauses(run, corollary.body)]
+        self.side: list[Term] = [*run.side, *self.universe.assumed]
         self.impossible: dict[str, frozenset[str]] = {}
         self.open_branches: dict[solving.Session, list[Term]] = {}
         self.guesses: dict[str, list[frozenset[str]]] = {}
@@ -135,7 +137,8 @@ class Prover:
         bodies = [spec.module.type_ok, spec.module.init, *spec.module.initial_ghosts.values()]
         bodies += [expr for action in actions for expr in (action.body, *action.ghosts.values())]
         bodies += [param.domain for action in actions for param in action.params]
-        bodies += [one.body for one in (*self.theorem.lemmas, *self.theorem.implied, *self.theorem.steps)]
+        own = self.theorem
+        bodies += [one.body for one in (*own.lemmas, *own.corollaries, *own.implied, *own.steps)]
         named = {name for body in bodies for name in walk.constants_used(body)}
         read = [value for name, value in spec.constants.items() if name in named]
         found: dict[Any, str] = {}
@@ -169,7 +172,7 @@ class Prover:
                 result.conditions.append(Condition(name, action, 1, open=[UNTRIED]))
                 more.remove(name)
             self._after(action, step, names, more, cores or {}, result, told)
-        for lemma in self.theorem.implied:
+        for lemma in (*self.theorem.corollaries, *self.theorem.implied):
             if only(lemma.name, ALWAYS):
                 condition = (
                     Condition(lemma.name, ALWAYS, 1, open=[UNTRIED])
@@ -359,16 +362,19 @@ class Prover:
     def _implied(self, lemma: Lemma, cores: Cores) -> Condition:
         condition = Condition(lemma.name, ALWAYS)
         began = time.monotonic()
-        run = self.universe.evaluator(self.universe.state, "claim")
+        # A corollary is a hypothesis of actions, so it is shown as it is used there.
+        reading = "free" if lemma in self.theorem.corollaries else "claim"
+        run = self.universe.evaluator(self.universe.state, reading)
         found = clauses(run, lemma.body)
+        hypotheses = self.before(lemma)
         facts = _distinct([*self.side, *run.side, *self.ends()])
-        small = Guesses(self, lemma.name, cores.get((lemma.name, ALWAYS)), self.hypotheses, facts)
+        small = Guesses(self, lemma.name, cores.get((lemma.name, ALWAYS)), hypotheses, facts)
         whole: solving.Session | None = None
         for part in found:
             condition.goals += 1
             answer = small.ask(part.body)
             if not answer.proved:
-                whole = whole or solving.Session(self.hypotheses, facts, self.limit)
+                whole = whole or solving.Session(hypotheses, facts, self.limit)
                 answer = whole.ask(part.body)
                 small.learn(answer)
             condition.core |= answer.core
@@ -376,6 +382,12 @@ class Prover:
                 condition.open.append(f"{', '.join(part.path) or 'any state'}: {answer.why}")
         condition.seconds = time.monotonic() - began
         return condition
+
+    def before(self, lemma: Lemma) -> dict[str, list[Any]]:
+        """The hypotheses from which a corollary or property is to follow: lemmas, and the corollaries before it."""
+        names = [one.name for one in self.theorem.corollaries]
+        later = names[names.index(lemma.name) :] if lemma.name in names else []
+        return {name: terms for name, terms in self.hypotheses.items() if name not in later}
 
     def ends(self) -> list[Term]:
         """Names for the last elements of the state's sequences, so that hypotheses are tried there."""

@@ -12,6 +12,7 @@ from typing import Any
 import z3
 
 from tidemark_conformance.prove.terms import as_bool
+from tidemark_conformance.prove.triggers import applications
 
 LIMIT = 24_000_000
 """The resource limit of one question."""
@@ -49,7 +50,7 @@ class Session:
         self.solver.push()
         for one in more:
             self.solver.add(as_bool(one))
-        self.solver.add(z3.Not(as_bool(goal)))
+        self.solver.add(z3.Not(as_bool(goal)), *_named(as_bool(goal)))
         found = self.solver.check(*self.literals.values())
         if found == z3.unsat:
             used = {str(one) for one in self.solver.unsat_core()}
@@ -64,6 +65,12 @@ class Session:
         if self.patient is None:
             self.patient = Session(self.hypotheses, self.facts, self.limit, models=True)
         return self.patient.ask(goal, more)
+
+
+def _named(goal: Any) -> list[Any]:
+    """Names for the goal's applications: hypotheses are tried on them in every case, also where the goal is decided
+    without them."""
+    return [node == z3.Const(f"term {at}", node.sort()) for at, node in enumerate(applications(goal))]
 
 
 def solver(limit: int, models: bool = False) -> Any:

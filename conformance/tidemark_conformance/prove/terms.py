@@ -72,8 +72,9 @@ class Fun:
 class Arr:
     """A function over low..high (`high` None: without end); a sequence if `low` is 1.
 
-    `get` maps an index to the value there, and to anything outside. `cap`: the most elements, None if unknown.
-    `end`: where there is no `high`, the lifted capacity in its place. `ordered`: `high` is no less than low - 1.
+    `get` maps an index to the value there, and to anything outside, once for each. `cap`: the most elements, None if
+    unknown. `end`: where there is no `high`, the lifted capacity in its place. `ordered`: `high` is no less than
+    low - 1.
     """
 
     low: Term
@@ -82,6 +83,9 @@ class Arr:
     cap: int | None = None
     end: Term = None
     ordered: bool = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "get", _once(self.get))
 
     @property
     def last(self) -> Term:
@@ -137,6 +141,19 @@ class _Nothing:
 NOTHING = _Nothing()
 
 
+def _once(get: Callable[[Term], Symbolic]) -> Callable[[Term], Symbolic]:
+    """A function of indices that is computed once for each. An index is kept, so that no other term has its id."""
+    found: dict[tuple[bool, int], tuple[Term, Symbolic]] = {}
+
+    def value(index: Term) -> Symbolic:
+        key = (True, index) if known(index) else (False, index.get_id())
+        if key not in found:
+            found[key] = index, get(index)
+        return found[key][1]
+
+    return value
+
+
 # Propositions
 
 
@@ -159,7 +176,14 @@ def conj(*parts: Term) -> Term:
             found.append(part)
     if not found:
         return True
-    return found[0] if len(found) == 1 else z3.And(*found)
+    return found[0] if len(found) == 1 else _and(found)
+
+
+def _and(parts: list[Any]) -> z3.BoolRef:
+    """The term of at least two propositions, past the checks of `z3.And`, which take longer than all else here."""
+    context = parts[0].ctx
+    given = (z3.Ast * len(parts))(*[part.as_ast() for part in parts])
+    return z3.BoolRef(z3.Z3_mk_and(context.ref(), len(parts), given), context)
 
 
 def disj(*parts: Term) -> Term:

@@ -26,11 +26,10 @@ def patterns(bound: tuple[Any, ...], body: Any) -> list[Any]:
     """The patterns of a hypothesis: applications of functions to its integers, as few as cover all of these."""
     names = {one.get_id(): one for one in bound}
     found: dict[int, tuple[Any, frozenset[int]]] = {}
-    for node in _nodes(body):
-        if z3.is_app(node) and node.num_args() and node.decl().kind() == z3.Z3_OP_UNINTERPRETED:
-            used = _covered(node, names)
-            if used:
-                found[node.get_id()] = (node, used)
+    for node in applications(body):
+        used = _covered(node, names)
+        if used:
+            found[node.get_id()] = (node, used)
     apps = list(found.values())
     everything = frozenset(names)
     whole = [node for node, used in apps if used == everything]
@@ -66,17 +65,32 @@ def _covered(node: Any, names: dict[int, Any]) -> frozenset[int]:
 
 
 def _mentions(node: Any, names: dict[int, Any]) -> bool:
-    return any(one.get_id() in names for one in _nodes(node))
+    return any(z3.Z3_get_ast_id(node.ctx_ref(), one) in names for one in _nodes(node))
+
+
+def applications(term: Any) -> list[Any]:
+    """The applications of uninterpreted functions in a term outside its quantifiers, each once."""
+    ctx = term.ctx_ref()
+    found = []
+    for node in _nodes(term):
+        if z3.Z3_get_ast_kind(ctx, node) == z3.Z3_APP_AST and z3.Z3_get_app_num_args(ctx, node):
+            of = z3.Z3_get_app_decl(ctx, node)
+            if z3.Z3_get_decl_kind(ctx, of) == z3.Z3_OP_UNINTERPRETED:
+                found.append(node)
+    return [z3.ExprRef(node, term.ctx) for node in found]
 
 
 def _nodes(term: Any) -> Iterator[Any]:
+    """Every node of a term outside its quantifiers, once, as the library's handle: objects cost time."""
+    ctx = term.ctx_ref()
     seen: set[int] = set()
-    waiting = [term]
+    waiting = [term.as_ast()]
     while waiting:
         node = waiting.pop()
-        if node.get_id() in seen:
+        number = z3.Z3_get_ast_id(ctx, node)
+        if number in seen:
             continue
-        seen.add(node.get_id())
+        seen.add(number)
         yield node
-        if z3.is_app(node):
-            waiting += reversed(node.children())
+        if z3.Z3_get_ast_kind(ctx, node) == z3.Z3_APP_AST:
+            waiting += [z3.Z3_get_app_arg(ctx, node, at) for at in reversed(range(z3.Z3_get_app_num_args(ctx, node)))]

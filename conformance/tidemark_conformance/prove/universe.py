@@ -190,7 +190,9 @@ class Universe:
         guards: list[Term] = []
         with run.at(action.loc):
             for param in action.params:
-                true, _ = run.belongs(params[param.name], param.domain, {})
+                # As it is written: a parameter that ends in a capacity is up to that.
+                with run.sensed(0):
+                    true, _ = run.belongs(params[param.name], param.domain, {})
                 guards.append(true)
             with run.assuming(conj(*guards)):
                 updates = Updates(run, self)

@@ -150,7 +150,7 @@ def counterexample(found: Counterexample, proof: Proof, console: Console) -> Non
 
 
 def lemmas(theorem: Theorem, console: Console) -> None:
-    """Prints every lemma with its reason."""
+    """Prints every lemma and corollary with its reason."""
     console.print(f"{theorem.name}: {len(theorem.lemmas)} lemmas", style="bold")
-    for one in theorem.lemmas:
+    for one in (*theorem.lemmas, *theorem.corollaries):
         console.print(f"  {one.name} ({one.loc}): {one.reason or 'see there'}")

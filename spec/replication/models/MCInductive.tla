@@ -3,5 +3,5 @@
 (* The lemmas of ReplicationInductive in all states of small models: a     *)
 (* lemma that is wrong falls here, before a proof of it is sought.         *)
 (***************************************************************************)
-EXTENDS MCAgree, ReplicationCommitOpen
+EXTENDS MCAgree, ReplicationCommitInductive
 =============================================================================

