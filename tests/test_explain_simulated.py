@@ -10,11 +10,14 @@ from typing import Any
 
 import pytest
 from simulated import SIMULATED, Simulated
+from tidemark.simulator.running import Selection
 from tidemark_conformance import cli
 from tidemark_conformance.registry import protocols
 from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import generate
 
+SEEDS = 16
+"""Of every profile."""
 pytestmark = pytest.mark.as_users_have_it
 
 
@@ -127,6 +130,30 @@ def test_a_repeated_run_is_the_same_run(one: Explained) -> None:
         again = simulators.again(known, one.simulated.head, f"seed-{seed}", one.settings)
         assert again.stream(range(len(again.decisions))) == one.simulate(seed).stream
         assert len(again.decisions) > 5
+
+
+@each
+def test_the_attempts_that_changed_nothing_are_those_that_did_not(one: Explained) -> None:
+    """Without all attempts of kinds that are no faults, of which the run recorded nothing, a run is the same run. Every
+    kind that is one shows in some run."""
+    descriptor, header = one.simulated.descriptor, one.simulated.header
+    unseen = set(descriptor.faults)
+    for profile in one.simulated.profiles:
+        simulator = descriptor.simulators(header, steps=50, profile=profile)
+        for seed in range(SEEDS):
+            some, recorded = Selection(descriptor.faults), Selection(())
+            stream = simulator.again(seed, some).stream
+            kept = {number for number, _ in some.played}
+            assert simulator.again(seed, Selection((), kept, some.drawn)).stream == stream, (profile, seed)
+            if not unseen:
+                continue
+            simulator.again(seed, recorded)
+            silent = set(some.played) - set(recorded.played)
+            for kind in {kind for _, kind in silent} & unseen:
+                left = kept - {number for number, of in silent if of == kind}
+                if simulator.again(seed, Selection((), left, some.drawn)).stream != stream:
+                    unseen.discard(kind)
+    assert not unseen
 
 
 @each
