@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from rich.console import Console
-from shown import RULE, audited, cut, hasty, nothing, sound, writer
+from shown import DECIDE, RULE, audited, cut, hasty, nothing, sound, writer
 from tidemark_conformance.audit import audit, judge, locate
 from tidemark_conformance.audit.result import Oracle
 from tidemark_conformance.audit.tally import Tally
@@ -76,6 +76,20 @@ def test_quiescence_is_reported(specification: Specification) -> None:
     console = Console(width=120, record=True, file=io.StringIO())
     audit_report.render(audited(specification, [nothing(), nothing(quiescent=False)]), console)
     assert "at rest at the end, by its own word: 1 trace, judged by QuiescentAllDecided" in console.export_text()
+
+
+def test_passing_traces_without_a_step_are_said(specification: Specification) -> None:
+    """Neither blocked attempts nor stutters are steps; a trace that fails or is undecided is told as such."""
+    blocked = writer()
+    blocked.blocked(DECIDE, [1], 1)
+    blocked.stutter()
+    idle = [nothing(), nothing(quiescent=False), blocked.end()]
+    result = audited(specification, [*sound(), *idle, hasty(), cut()])
+    assert (result.passed, result.stepless, result.document()["stepless"]) == (33, 3, 3)
+    for found, said in ((result, True), (audited(specification, sound()), False)):
+        console = Console(width=120, record=True, file=io.StringIO())
+        audit_report.render(found, console)
+        assert ("3 traces took no step: " in console.export_text()) == said
 
 
 def test_a_rules_two_sides_are_true_and_false_and_a_removed_one_is_called_so(specification: Specification) -> None:

@@ -16,7 +16,7 @@ from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
 from tidemark_conformance.registry import protocols as registry
-from tidemark_conformance.registry.protocols import protocol
+from tidemark_conformance.registry.protocols import protocol, protocols
 from tidemark_conformance.report import speed
 from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import MANIFEST, Generated, generate
@@ -142,6 +142,22 @@ def test_a_wrong_registry_is_one_sentence(registered: Path, capsys: pytest.Captu
     registered.write_text('[x]\nspec = "a"\nconfig = "b"\nsimulator = "no_such_module:f"\n')
     with pytest.raises(Unusable, match="cannot be loaded"):
         protocol("x").nodes()
+
+
+def test_two_protocols_of_one_name_are_refused(
+    registered: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of several files no entry is read in place of another's; in one file TOML says it."""
+    other = tmp_path / "other.toml"
+    other.write_text(registered.read_text().replace("TwoPhase.cfg", "Other.cfg"))
+    monkeypatch.setattr(registry, "files", lambda: [registered, other])
+    with pytest.raises(Unusable, match=r"other\.toml names TwoPhase, as does another protocol\.toml"):
+        protocols()
+    other.write_text(registered.read_text().replace("[TwoPhase]", "[Other]"))
+    assert list(protocols()) == ["Other", "TwoPhase"]
+    registered.write_text(2 * registered.read_text())
+    with pytest.raises(Unusable, match="is no table of protocols"):
+        protocols()
 
 
 @pytest.mark.usefixtures("spark", "registered")

@@ -186,6 +186,15 @@ def test_what_cannot_be_compiled_says_why_and_leaves_nothing(
     assert small("from tidemark.counter import Counter; print(Counter(1).add(1))") == "many"
 
 
+@pytest.mark.parametrize("tool", ["mypy", "setuptools"])
+def test_what_another_version_of_a_tool_compiled_is_not_used(tool: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    home, version = compiled.folder(), compiled.version
+    monkeypatch.setattr(compiled, "version", lambda one: "0.1" if one == tool else version(one))
+    assert compiled.folder() != home
+    monkeypatch.setattr(compiled, "version", version)
+    assert compiled.folder() == home
+
+
 def _no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("CC", "no-such-compiler -O")
 

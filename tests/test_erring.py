@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import random
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 
 import numpy as np
 import pytest
+import tlc_evaluator
 from generated_specs import Env, Writer
 from kernel_reference import MODELS, subject
 from tidemark_conformance.paths import temporary_folder
@@ -59,7 +60,13 @@ Compared = tuple[str, list[Verdict], list[bool], list[Verdict]]
 """A form, and what TLC, the kernels and the Python backend say of it in every initial state."""
 
 
-def compared(folder: Path, forms: list[str]) -> list[Compared]:
+@pytest.fixture(scope="module")
+def java() -> Iterator[shared.Java]:
+    with tlc_evaluator.java() as started:
+        yield started
+
+
+def compared(java: shared.Java, folder: Path, forms: list[str]) -> list[Compared]:
     """Each form with what TLC, the kernels and the Python backend say of it in every initial state."""
     names = {f"E{at}": form for at, form in enumerate(forms)}
     module, cfg = folder / "Erring.tla", folder / "Erring.cfg"
@@ -67,7 +74,7 @@ def compared(folder: Path, forms: list[str]) -> list[Compared]:
     module.write_text(f"---- MODULE Erring ----\n{HEAD}{body}====\n", encoding="utf-8")
     cfg.write_text("INIT Init\nNEXT Next\nINVARIANTS\n" + "\n".join(["TypeOK", *names]) + "\n", encoding="utf-8")
     one = subject(module, cfg)
-    rows = evaluated(module)
+    rows = evaluated(java, module)
     states = [state for state, _ in rows]
     cells = one.rows(states)
     found = []
@@ -80,10 +87,10 @@ def compared(folder: Path, forms: list[str]) -> list[Compared]:
 
 
 @cache
-def compared_from(first: int) -> list[Compared]:
+def compared_from(java: shared.Java, first: int) -> list[Compared]:
     """The forms of the module that begins with this one."""
     with temporary_folder("erring-") as folder:
-        return compared(folder, FORMS[first : first + A_MODULE])
+        return compared(java, folder, FORMS[first : first + A_MODULE])
 
 
 def _asked(invariant: Callable[..., bool], name: str, state: object) -> Verdict:
@@ -94,8 +101,8 @@ def _asked(invariant: Callable[..., bool], name: str, state: object) -> Verdict:
 
 
 @pytest.mark.parametrize("first", range(0, len(FORMS), A_MODULE))
-def test_errors_are_tlcs(first: int) -> None:
-    for form, said, kernels, python in compared_from(first):
+def test_errors_are_tlcs(java: shared.Java, first: int) -> None:
+    for form, said, kernels, python in compared_from(java, first):
         true = [verdict is True for verdict in said]
         if form in STRICTER:
             assert python != said, f"{form}: no longer stricter"
@@ -105,9 +112,9 @@ def test_errors_are_tlcs(first: int) -> None:
             assert (kernels, python) == (true, said), form
 
 
-def test_the_forms_err_in_some_states_only() -> None:
+def test_the_forms_err_in_some_states_only(java: shared.Java) -> None:
     """Of most forms TLC has a value in some states and an error in others, so that they tell something."""
-    found = compared_from(0)
+    found = compared_from(java, 0)
     assert sum(None in said and True in said for _, said, _, _ in found) > 0.8 * len(found)
 
 
@@ -133,14 +140,14 @@ class Erring(Writer):
 
 
 @pytest.mark.parametrize("seed", range(2))
-def test_generated_expressions_err_where_tlc_says(seed: int, tmp_path: Path) -> None:
+def test_generated_expressions_err_where_tlc_says(java: shared.Java, seed: int, tmp_path: Path) -> None:
     """Without CHOOSE, of which the backends want one witness where TLC takes the first."""
     writer = Erring(random.Random(seed), state=True)
     writer.variables = {"k": "int", "s": "seq", "st_": "ints"}
     writer.taken = {"f", "k", "r", "s"}
     written = [writer.write("bool", (), 4).replace("st_", "{s[k]}") for _ in range(70)]
     forms = [form for form in written if re.search(r"\b[ks]\b", form)]  # TLC evaluates constants at once
-    found = compared(tmp_path, forms)
+    found = compared(java, tmp_path, forms)
     assert sum(None in said for _, said, _, _ in found) > 10
     for form, said, kernels, python in found:
         assert kernels == [verdict is True for verdict in said], form

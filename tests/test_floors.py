@@ -126,6 +126,49 @@ def test_no_import_goes_round(package: str) -> None:
     assert circles(graph(package, typed=False)) == []
 
 
+BY_NAME = {
+    "import_module": {
+        "tidemark_conformance.registry.protocols": "what a protocol.toml names, and a protocol's own modules",
+        "tidemark_conformance.cli": "a command's module, from above all floors",
+        "tidemark_conformance.spark.bootstrap": "a worker's part of a job, whose package arrives with it",
+    },
+    "walk_packages": {"tidemark_conformance.registry.protocols": "a protocol's own modules"},
+    "exec": {"tidemark_conformance.tla.python.checks": "Python made of a specification"},
+    "eval": {
+        "tidemark_conformance.tla.python.emit": "a constant of it",
+        "tidemark_conformance.prove.counterexample": "Z3's models have a method of that name",
+    },
+}
+"""Ways to import a module by a name that no import statement shows -> the modules that may use them, each with why."""
+NOWHERE = {"__import__", "exec_module", "load_module", "runpy", "spec_from_file_location", "iter_modules", "zipimport"}
+"""Further ones, which none may use."""
+
+
+def words(file: Path) -> set[str]:
+    """Every name in a file's code, and every string that is one."""
+    found: set[str] = set()
+    for node in ast.walk(ast.parse(file.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Name):
+            found.add(node.id)
+        elif isinstance(node, ast.Attribute):
+            found.add(node.attr)
+        elif isinstance(node, ast.alias):
+            found |= {*node.name.split("."), *(node.asname or "").split(".")}
+        elif isinstance(node, ast.Constant) and isinstance(node.value, str):
+            found.add(node.value)
+    return found
+
+
+def test_no_import_hides_in_a_name() -> None:
+    """Else a module could reach any floor unseen. Where it is needed it is known, and no entry here is stale."""
+    used: dict[str, set[str]] = {way: set() for way in (*BY_NAME, *NOWHERE)}
+    for package in PACKAGES:
+        for name, file in modules(package).items():
+            for way in words(file) & used.keys():
+                used[way].add(name)
+    assert used == {way: set(BY_NAME.get(way, ())) for way in used}
+
+
 def test_only_a_descriptor_and_a_simulator_reach_the_flaws() -> None:
     """Production reaches neither a flaws.py, nor the removal of rules, nor the simulator that makes flawed nodes."""
     for name, used in graph("tidemark", typed=True).items():

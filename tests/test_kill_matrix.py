@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import dataclasses
 import io
+import re
 from pathlib import Path
+from typing import Any
 
 import pytest
 from rich.console import Console
+from tidemark_conformance.commands import verify
 from tidemark_conformance.commands.verify import rarity
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.registry.zoo import Row, Simulation, rows
+from tidemark_conformance.verify import matrix
 from tidemark_conformance.verify.matrix import Killed
 from tidemark_conformance.verify.matrix_table import Matrix, render
+
+ROOT = Path(__file__).parent.parent
 
 
 def _row(model: str, excused: str, unseen: str) -> Row:
@@ -51,6 +58,81 @@ def test_a_row_that_survives() -> None:
     assert _shown(_row("MCLost", "", ""), 4, 4) == [
         "7 LOST-1 is not as expected: its model MCLost is not in the manifest"
     ]
+
+
+WRITTEN = """
+[[row]]
+id = "LOST-1"
+number = 7
+rules = ["KeepIt", "TellIt"]
+property = "Kept"
+model = "MCLost"
+harm = "LOSS"
+summary = "it is lost"
+excused = "its model takes a day"
+refused = "Forget(c1)"
+[row.superfluous]
+TellIt = "nobody asks"
+[row.traces]
+profile = "chaos"
+first_seed = 3
+count = 4
+steps = 5
+rarity = 6
+excused = "nobody restarts"
+"""
+
+
+def test_a_row_is_read_as_it_is_written(tmp_path: Path) -> None:
+    file = tmp_path / "toy_keeper" / "zoo.toml"
+    file.parent.mkdir()
+    file.write_text(WRITTEN)
+    assert rows(file) == [
+        Row(
+            "LOST-1",
+            7,
+            "toy-keeper",
+            ("KeepIt", "TellIt"),
+            "Kept",
+            "MCLost",
+            "LOSS",
+            "it is lost",
+            "its model takes a day",
+            Simulation(3, 4, 5, {"profile": "chaos"}, "nobody restarts", 6),
+            {"TellIt": "nobody asks"},
+            "Forget(c1)",
+        )
+    ]
+    file.write_text(WRITTEN.replace("[row.superfluous]", "rarity = 6\n[row.superfluous]"))
+    with pytest.raises(Unusable, match="has the key rarity, which no row has"):
+        rows(file)
+
+
+def test_the_documents_name_the_rare_rows_and_the_excused_ones() -> None:
+    """Whose hits `make check-deep` counts, and which fall in no trace."""
+    makefile, readme = ((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "README.md"))
+    (rare,) = re.findall(r"the rarity of row (\d+)", makefile)
+    assert [row.number for row in rows() if row.simulation.rarity] == [int(rare)]
+    (unseen,) = re.findall(r"row (\d+) falls in TLC and in its golden", readme)
+    assert [row.number for row in rows() if row.simulation.excused] == [int(unseen)]
+    assert not [row.number for row in rows() if row.excused]
+
+
+def test_the_seeds_that_are_asked_how_rare_a_flaw_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    """From 0 on, as many as the row says, and else as the row is simulated."""
+    asked: list[Row] = []
+
+    def kill(_: Any, given: list[Row], *__: Any) -> list[Killed]:
+        asked.extend(given)
+        return [Killed(given[0], given[0].simulation.count, 1, 0, 2, "seed-1", 3, 0, {}, 0.1)]
+
+    monkeypatch.setattr(matrix, "kill", kill)
+    simulation = Simulation(700, 40, 33, {"profile": "late"}, "", 600)
+    row = dataclasses.replace(_row("", "", ""), simulation=simulation)
+    line = verify._rarity(None, row, {})
+    assert [one.simulation for one in asked] == [dataclasses.replace(simulation, first_seed=0, count=600)]
+    assert (line.what, line.ok) == ("rarity of row 7", True)
+    assert line.found.startswith("LOST-1: Kept falls in 2 of 600 traces (1 in 300), ")
 
 
 def test_two_rows_of_one_id_are_refused(tmp_path: Path) -> None:

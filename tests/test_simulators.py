@@ -4,12 +4,14 @@ losses, rules matter, and every step is one of the specification."""
 from __future__ import annotations
 
 import dataclasses
+import os
 from collections import Counter
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from composing import Composed
 from simulated import (
     SIMULATED,
     Lost,
@@ -22,12 +24,14 @@ from tidemark.trace.cells import CapacityExceeded
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.registry import protocols
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.tla.kernels.runtime import compile_kernels
 from tidemark_conformance.tla.kernels.stream import End, Record, records
 from tidemark_conformance.verify.clean import flaw_actions
 
 each = pytest.mark.parametrize("one", SIMULATED, ids=lambda one: one.protocol)
 users = pytest.mark.as_users_have_it
+FACTS = Path(__file__).parent / "snapshots" / "facts.txt"
 
 
 def test_every_protocol_has_an_entry() -> None:
@@ -105,6 +109,21 @@ def test_a_client_notices_what_is_lost_without_a_rule(one: Simulated, lost: Lost
     rules = one.descriptor.rules_without(lost.without)
     runs = (one.descriptor.simulate(n, table=one.header, profile=lost.profile, rules=rules) for n in range(lost.seeds))
     assert any(result.lost for result in runs)
+
+
+@users
+def test_what_is_told_of_a_run_is_told_in_the_words_of_its_protocol() -> None:
+    """The names of the facts, as the clean run and its complaints print them. TIDEMARK_SNAPSHOTS=write rewrites the
+    file; read the diff before it is committed."""
+    runs = {one.protocol: simulators.simulator(one.known, one.head, steps=5)(0).facts for one in SIMULATED}
+    for name in protocols.compositions():
+        one = Composed(name)
+        traces = simulators.composed(one.composition, one.headers, steps=5)(0)
+        runs |= {f"{name}, {part}": trace.facts for part, trace in traces.items()}
+    text = "\n".join("\n    ".join([run, *facts]) + "\n" for run, facts in runs.items())
+    if os.environ.get("TIDEMARK_SNAPSHOTS") == "write":
+        FACTS.write_text(text)
+    assert text == FACTS.read_text()
 
 
 @pytest.mark.parametrize("one", [one for one in SIMULATED if not one.lost], ids=lambda one: one.protocol)

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
+import tlc_evaluator
 from ledger import FLAWED, GHOSTS, LEDGER, SOUND
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import toolchain
 from tidemark_conformance.tla.values import Fn, ModelValue, function
-from tidemark_conformance.tlc import oracle, runner
+from tidemark_conformance.tlc import oracle, runner, shared
 
 ANN, BOB, NONE = ModelValue("ann"), ModelValue("bob"), ModelValue("None")
 INITIAL = {"balance": Fn({ANN: 0, BOB: 0}), "queue": (), "holder": NONE}
 DEPOSIT = Fn({"type": "deposit", "to": ANN, "amount": 1})
 MOVE = Fn({"type": "move", "from": ANN, "to": BOB})
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _in_one_java() -> Iterator[None]:
+    """All runs share a Java, where one can be shared: each finds the same as in its own (test_shared_java.py)."""
+    if shared.server_jar(toolchain.find_jar()) is None:
+        yield
+        return
+    with tlc_evaluator.java() as java, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(runner, "run", partial(runner.run, java=java))
+        yield
 
 
 def step(action: str | None, *params: Any, blocked: bool = False, **change: Any) -> tuple[Any, ...]:

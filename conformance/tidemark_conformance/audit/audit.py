@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from tidemark_conformance.audit import local
 from tidemark_conformance.audit.histories import exceeding_history
 from tidemark_conformance.audit.inputs import Input, is_here, ndjson_lines, open_here, open_input, parquet_rows
-from tidemark_conformance.audit.judge import NOT_A_STEP, PASS, Judge, judge_for
+from tidemark_conformance.audit.judge import NOT_A_STEP, Judge, judge_for
 from tidemark_conformance.audit.options import Options
 from tidemark_conformance.audit.oracle import Judged, compare
 from tidemark_conformance.audit.parts import Job
@@ -147,7 +147,7 @@ def _require_sound(source: Input, tally: Tally, duplicate_of: Callable[[], str |
             )
     if tally.traces == 0:
         raise Unusable(f"{source.shown} holds no trace; an audit of nothing proves nothing")
-    if tally.steps == 0 and tally.traces == int(tally.verdicts[PASS]):
+    if tally.stepless == tally.traces:
         raise Unusable(f"{source.shown} holds no step of any trace; an audit of nothing proves nothing")
     headless = sorted(set(source.files) - tally.headers)
     if headless:
@@ -220,6 +220,7 @@ def result_of(tally: Tally, judge: Judge, options: Options, seconds: float) -> A
         without=tuple(sorted(specification.without)),
         baseline=options.baseline,
         max_undecided=options.max_undecided,
+        stepless=tally.stepless,
         quiescent=tally.quiescent,
         checked=_checked(judge, options),
         not_checked=_not_checked(judge, options),

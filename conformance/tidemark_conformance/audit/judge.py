@@ -100,6 +100,7 @@ class Judge:
         tally.traces += len(batch.ids)
         tally.steps += int(found.steps.sum())
         tally.verdicts += np.bincount(found.verdict, minlength=3)
+        tally.stepless += int(((found.verdict == PASS) & (found.steps == 0)).sum())
         tally.quiescent += int((at_rest(batch.data, batch.offsets) & (found.verdict != UNDECIDED)).sum())
         tally.actions += found.actions
         tally.rules += found.rules

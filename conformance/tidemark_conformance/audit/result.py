@@ -107,11 +107,11 @@ class AuditResult:
 
     `steps` counts the steps that a trace claims to take, without stutters and blocked attempts. `actions`: per action
     (steps taken, blocked attempts). `rules`: per rule (predicate true, false) while it was in force. `without`: the
-    rules that are not in force. `quiescent`: decided traces that declare their faults stopped, so that the quiescence
-    properties ran on them. `not_checked`: properties that did not run, and why. `seconds` is wall time without Spark's
-    start. `max_undecided`: how many undecided traces are allowed, as in `Options`. `tlc_steps_per_s`: the rate of TLC's
-    replays (0: there were none). `shares`: the observed and the computed values, where the specification hides
-    variables.
+    rules that are not in force. `stepless`: passing traces that took no step. `quiescent`: decided traces that declare
+    their faults stopped, so that the quiescence properties ran on them. `not_checked`: properties that did not run, and
+    why. `seconds` is wall time without Spark's start. `max_undecided`: how many undecided traces are allowed, as in
+    `Options`. `tlc_steps_per_s`: the rate of TLC's replays (0: there were none). `shares`: the observed and the
+    computed values, where the specification hides variables.
     """
 
     spec: str
@@ -126,6 +126,7 @@ class AuditResult:
     rules: dict[str, tuple[int, int]]
     without: tuple[str, ...] = ()
     baseline: str = ""
+    stepless: int = 0
     quiescent: int = 0
     checked: dict[str, tuple[str, ...]] = field(default_factory=dict)
     not_checked: tuple[str, ...] = ()
@@ -161,6 +162,7 @@ class AuditResult:
                 "fail": self.failed,
                 "undecided": sum(group.traces for group in self.undecided),
             },
+            "stepless": self.stepless,
             "quiescent": self.quiescent,
             "failures": [
                 {

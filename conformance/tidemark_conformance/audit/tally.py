@@ -70,8 +70,9 @@ def _order(example: Example) -> tuple[object, ...]:
 class Tally:
     """Counts over some traces. The order in which tallies are merged does not matter.
 
-    `verdicts`: pass, fail, undecided. `quiescent`: decided traces that declare their faults stopped. `actions`: taken,
-    blocked. `rules`: held, blocked. `failures` by signature: a trace counts once under every check that fails in it.
+    `verdicts`: pass, fail, undecided. `stepless`: passing traces that took no step. `quiescent`: decided
+    traces that declare their faults stopped. `actions`: taken, blocked. `rules`: held, blocked.
+    `failures` by signature: a trace counts once under every check that fails in it.
     `undecided` by reason code. `refused`: sentences that void the audit. `headers`: the files whose header was met.
     `ids`: 64-bit hashes of the trace ids.
     """
@@ -81,6 +82,7 @@ class Tally:
     traces: int = 0
     steps: int = 0
     verdicts: NDArray[np.int64] = field(default_factory=lambda: np.zeros(3, np.int64))
+    stepless: int = 0
     quiescent: int = 0
     failures: dict[Signature, Group] = field(default_factory=dict)
     undecided: dict[int, Group] = field(default_factory=dict)
@@ -114,6 +116,7 @@ class Tally:
         self.traces += other.traces
         self.steps += other.steps
         self.verdicts += other.verdicts
+        self.stepless += other.stepless
         self.quiescent += other.quiescent
         self.actions += other.actions
         self.rules += other.rules

@@ -8,9 +8,7 @@ the module `tidemark.<protocol>.rules`. `tidemark.common.removal` names its repl
 
 from __future__ import annotations
 
-import importlib
 import inspect
-import pkgutil
 import re
 import textwrap
 from collections.abc import Callable, Iterable, Iterator
@@ -269,7 +267,7 @@ def python_rule(package: str, rule: str, siblings: Iterable[str] = ()) -> Python
 
 def rules_module(package: str, rule: str, siblings: Iterable[str] = ()) -> ModuleType | None:
     """The module of rules of `package` that has the rule, and most of its `siblings`; None where there is none."""
-    modules = sorted(_implementations(package, "rules"), key=lambda module: -_shared(module, siblings))
+    modules = sorted(protocols.modules(package, "rules"), key=lambda module: -_shared(module, siblings))
     return next((module for module in modules if callable(getattr(module, snake_case(rule), None))), None)
 
 
@@ -283,19 +281,20 @@ def flawed_rules(package: str, rule: str, siblings: Iterable[str] = ()) -> tuple
     rules, and what `FLAWED` of its flaws puts in place."""
     found = [
         kind
-        for module in _implementations(package, "rules")
+        for module in protocols.modules(package, "rules")
         for kind in vars(module).values()
         if isinstance(kind, type) and is_dataclass(kind) and hasattr(kind, snake_case(rule))
     ]
     if not found:
         return ()
     kind: type[Any] = max(found, key=lambda kind: _shared(kind, siblings))
-    removal = importlib.import_module("tidemark.common.removal")
-    modules = _implementations(package, "flaws")
+    from tidemark.common.removal import rules_without
+
+    modules = protocols.modules(package, "flaws")
     variants = [one for flaws in modules for one in getattr(flaws, "VARIANTS", ())]
     flawed = [_source(other) for flaws in modules for name, other in _flawed(flaws) if name == snake_case(rule)]
     found_there = tuple(one for one in flawed if one is not None)
-    return _differences(kind(), removal.rules_without(kind, {rule}, variants)) + found_there
+    return _differences(kind(), rules_without(kind, {rule}, variants)) + found_there
 
 
 def _flawed(flaws: ModuleType) -> Iterable[tuple[str, Any]]:
@@ -307,19 +306,6 @@ def _differences(right: Any, flawed: Any) -> tuple[PythonRule, ...]:
     pairs = [(name, getattr(flawed, name)) for name in names if getattr(flawed, name) is not getattr(right, name)]
     found = [(name, _source(function)) for name, function in pairs if callable(function)]
     return tuple(replace(source, text=f"# in place of {name}\n{source.text}") for name, source in found if source)
-
-
-def _implementations(package: str, kind: str) -> list[ModuleType]:
-    """The modules of a package, and of packages in it, that are called `kind` or end so: a
-    folder of specifications may have several."""
-    try:
-        found = importlib.import_module(package)
-    except ModuleNotFoundError as problem:
-        if problem.name is not None and package.startswith(problem.name):
-            return []
-        raise Unusable(f"{package} cannot be imported ({problem}); install what it needs") from problem
-    names = [one.name for one in pkgutil.walk_packages(found.__path__, f"{package}.")]
-    return [importlib.import_module(name) for name in names if name.endswith((f".{kind}", f"_{kind}"))]
 
 
 def _source(function: Callable[..., Any]) -> PythonRule | None:

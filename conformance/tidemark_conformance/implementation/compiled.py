@@ -14,7 +14,6 @@ import compileall
 import contextlib
 import fcntl
 import hashlib
-import importlib
 import importlib.metadata
 import os
 import py_compile
@@ -73,7 +72,8 @@ def use() -> bool:
     """
     if os.environ.get(INTERPRETED):
         return False
-    package = importlib.import_module(IMPLEMENTATION)
+    import tidemark as package
+
     home = folder()
     apart = {f"{IMPLEMENTATION}.common", *(f"{IMPLEMENTATION}.common.{name}" for name in AS_THEY_ARE)}
     loaded = {name for name in sys.modules if name.startswith(f"{IMPLEMENTATION}.")}

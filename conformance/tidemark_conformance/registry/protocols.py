@@ -30,10 +30,12 @@ names.
 from __future__ import annotations
 
 import importlib
+import pkgutil
 import tomllib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 from tidemark.common.naming import instead, underscored
@@ -138,6 +140,19 @@ class Composition(Entry):
         """The names of the nodes in a part's traces."""
         known = self.descriptor()
         return self.parts[part].nodes() if known is None else tuple(known.nodes(part))
+
+
+def modules(package: str, kind: str) -> list[ModuleType]:
+    """The modules of an implementation's package, and of packages in it, that are called `kind` or end so: a folder of
+    specifications may have several. None where there is no such package; Unusable where it lacks what it imports."""
+    try:
+        found = importlib.import_module(package)
+    except ModuleNotFoundError as problem:
+        if problem.name is not None and package.startswith(problem.name):
+            return []
+        raise Unusable(f"{package} cannot be imported ({problem}); install what it needs") from problem
+    names = [one.name for one in pkgutil.walk_packages(found.__path__, f"{package}.")]
+    return [importlib.import_module(name) for name in names if name.endswith((f".{kind}", f"_{kind}"))]
 
 
 def files() -> list[Path]:

@@ -35,6 +35,10 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.paths import spec_root
 
 ZOO = "zoo.toml"
+KEYS = frozenset(
+    ["id", "number", "rules", "property", "model", "harm", "summary", "excused", "refused", "superfluous", "traces"]
+)
+"""Of a row. Those of its traces that are none of `Simulation` are options, which the simulator knows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +129,11 @@ def one(name: str) -> Row:
 
 def _row(table: Any, path: Path) -> Row:
     try:
+        unknown = sorted(table.keys() - KEYS)
+        if unknown:
+            raise Unusable(
+                f"row {table.get('id', '?')} of {path} has the key {unknown[0]}, which no row has; correct it"
+            )
         traces = dict(table.get("traces", {}))
         simulation = Simulation(
             first_seed=int(traces.pop("first_seed", 0)),

@@ -24,6 +24,8 @@ def render(result: AuditResult, console: Console, whole_s: float | None = None) 
     """
     console.print(headline(result, whole_s))
     console.print(_baseline(result))
+    if result.stepless:
+        console.print(_stepless(result))
     if result.checked.get("quiescence"):
         console.print(_quiescence(result))
     if result.failures:
@@ -73,6 +75,14 @@ def _baseline(result: AuditResult) -> Text:
     if not result.without:
         return Text(f"judged by the specification with all its rules in force{named}")
     return Text(f"judged by the specification without {', '.join(result.without)}{named}", style="bold")
+
+
+def _stepless(result: AuditResult) -> Text:
+    return Text(
+        f"{counted(result.stepless, 'trace')} took no step: there a PASS speaks of the initial state and of blocked "
+        "attempts alone",
+        style="bold yellow",
+    )
 
 
 def _quiescence(result: AuditResult) -> Text:

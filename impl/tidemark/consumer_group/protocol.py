@@ -23,4 +23,5 @@ PROTOCOL = Protocol(
     scenario=partial(run_script, STAGE),
     lost="offsets",
     healed="groups",
+    faults=("offset",),
 )

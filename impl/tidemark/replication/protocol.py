@@ -28,6 +28,6 @@ PROTOCOL = Protocol(
     scenario=run_scenario,
     lost="records",
     healed="clusters",
-    faults=("pause", "resume", "cut", "lag", "mend", "slow_disk", "crowd", "skew", "load"),
+    faults=("pause", "resume", "cut", "lag", "mend", "slow_disk", "crowd", "skew", "apply", "heartbeat"),
     sized=nodes_for,
 )
