@@ -207,8 +207,8 @@ Has(rule) == rule \notin Without
 Guard(rule, may)   == Has(rule) => may
 Case(rule, arises) == Has(rule) /\ arises
 
-\* KIP-848. Without it a partition counts as revoked as soon as its member was told. The next member gets it while the first
-\* still reads it.
+\* KIP-848. Without it a partition counts as revoked once its member was told, and the next member gets it while the first
+\* reads it.
 RevocationReported(request, revoked) == Guard("RevocationReported", request.reports /\ request.owned \cap revoked = {})
 
 \* KIP-848; that what the member itself is revoking is no other's: KAFKA-19449. Without it a member gets what another one holds.
@@ -288,7 +288,7 @@ KeepNewerEpoch(found, said) == Case("KeepNewerEpoch", found >= said)
 ReportUntilRevoked(c) == Case("ReportUntilRevoked", consumer[c].reconciling)
 
 \* The consumer's, and this project's; Kafka 4.x lacks it. It reports also what it was assigned and is about to take. Without
-\* it a heartbeat sent while it takes a partition reads as if it had revoked it. The next member gets it, and both read it.
+\* it a heartbeat sent while it takes a partition reads as a revocation: the next member gets it, and both read it.
 ReportWhatIsTaken(c) == Case("ReportWhatIsTaken",
     ~(consumer[c].resolved \cup consumer[c].target \subseteq consumer[c].owned))
 
