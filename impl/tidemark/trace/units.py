@@ -86,12 +86,11 @@ class Parts:
     """A row of kinds, each with the place of its first cell in the whole, in ascending order; a key is the tuple of
     theirs, or None: they all are."""
 
-    __slots__ = ("_unmoved", "nothing", "numbers", "parts", "width")
+    __slots__ = ("_unmoved", "nothing", "parts", "width")
 
     def __init__(self, width: int, parts: Sequence[tuple[int, Kind]]) -> None:
         self.width = width
         self.parts = tuple(parts)
-        self.numbers = range(len(self.parts))
         self.nothing = (None,) * len(self.parts)
         self._unmoved: dict[tuple[Any, ...], list[At | None]] = {}
 
@@ -161,13 +160,29 @@ class Row(Generic[K]):
         return Row(self.kind, self._key, self._at[:])
 
     def __getitem__(self, key: Any) -> Move | None:
-        kind, standings, before = self.kind, self._at, self._key
-        key = self._key = kind.row(key)
-        parts = kind.parts
-        delta = b""
-        count = behind = begin = 0
-        for number, was in enumerate(before):
-            now = key[number]
+        before = self._key
+        now = self._key = self.kind.row(key)
+        return self._moved(before, now, 0, len(before), 0, b"", 0)
+
+    def _moved(
+        self,
+        before: tuple[Any, ...],
+        after: tuple[Any, ...],
+        start: int,
+        stop: int,
+        count: int,
+        delta: bytes,
+        behind: int,
+    ) -> Move | None:
+        """The step from one tuple of the parts' keys to another, of the parts from `start` up to `stop` (excluded); a
+        part beyond a tuple has no key there. `count`, `delta`, `behind`: the changed cells before them, their
+        difference, and the place behind it."""
+        parts, standings = self.kind.parts, self._at
+        old, new = len(before), len(after)
+        begin = 0
+        for number in range(start, stop):
+            was = before[number] if number < old else None
+            now = after[number] if number < new else None
             if now is was or now == was:
                 continue
             place, part = parts[number]
@@ -222,7 +237,7 @@ class Line(Row[Items]):
         return Line(self.kind, self._key, self._at[:])
 
     def __getitem__(self, key: Any) -> Move | None:
-        kind, standings, before = self.kind, self._at, self._key
+        kind, before = self.kind, self._key
         items = key or ()
         if items is before:
             return None
@@ -231,30 +246,10 @@ class Line(Row[Items]):
         same = min(length, was)  # mostly it grows or shrinks at its end
         if items[:same] != before[:same]:
             same = 0
-        delta = b""
-        count = behind = begin = 0
-        if length != was:
-            count, delta, behind = 1, ZIGZAG[length], 1
-        parts = kind.parts
-        for number in range(same, min(max(length, was), kind.capacity)):
-            old = before[number] if number < was else None
-            new = items[number] if number < length else None
-            if new is old or new == old:
-                continue
-            place, part = parts[number]
-            standing = standings[number]
-            if standing is None:
-                standing = part.at(old)
-            move = standing[new]
-            if move is not None:
-                changed, first, ending, end, standings[number] = move
-                if count:
-                    delta += VARINT[place + first - behind] + ending
-                else:
-                    delta, begin = ending, place + first
-                count += changed
-                behind = place + end
-        return (count, begin, delta, behind, self) if count else None
+        stop = min(max(length, was), kind.capacity)
+        if length == was:
+            return self._moved(before, items, same, stop, 0, b"", 0)
+        return self._moved(before, items, same, stop, 1, ZIGZAG[length], 1)
 
 
 Kind = Leaf | Parts
