@@ -13,7 +13,7 @@ epoch, in which sequences begin anew.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 
 from tidemark.common.errors import Errors
 from tidemark.groups.offset_records import ConsumerGroupMetadata, TxnOffsetCommitRequest
@@ -33,7 +33,7 @@ from tidemark.producer_batching.record_accumulator import (
 from tidemark.producer_batching.sender import Over, Sender, Sent
 from tidemark.transactions.messages import TRANSACTION_VERSION, CoordinatorResponse, EndTxnRequest
 from tidemark.transactions.rules import Rules
-from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer, commit_without_error
+from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer
 
 
 class TransactionSequences(IdempotentProducer):
@@ -96,10 +96,9 @@ class BatchingProducer(TransactionalProducer):
         rules: Rules,
         sequence_rules: SequenceRules,
         config: AccumulatorConfig,
-        commit_without_error: Callable[[bool], bool] = commit_without_error,
         transaction_version: int = TRANSACTION_VERSION,
     ) -> None:
-        super().__init__(partitions, rules, commit_without_error, transaction_version=transaction_version)
+        super().__init__(partitions, rules, transaction_version=transaction_version)
         window = ProducerConfig(max_in_flight=config.max_in_flight)
         self._accumulator = RecordAccumulator(partitions, config)
         self._sequences = TransactionSequences(partitions, sequence_rules, window, self)

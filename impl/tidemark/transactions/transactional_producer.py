@@ -6,11 +6,9 @@ flight are producer.py's affair; here one is in flight per partition.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from enum import StrEnum
 
 from tidemark.common.errors import Errors
-from tidemark.common.rule_kinds import guard
 from tidemark.groups.offset_records import ConsumerGroupMetadata, TxnOffsetCommitRequest
 from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import ProduceRequest, ProducerId
@@ -71,13 +69,6 @@ COMMIT_FAILED = {
 """TxnOffsetCommit errors after which the transaction can only be aborted."""
 
 
-@guard
-def commit_without_error(failed: bool) -> bool:
-    """KIP-98: a transaction of which a request failed can only be aborted. Without it the application commits what is
-    written of it."""
-    return not failed
-
-
 class TransactionalProducer:
     """One process. `partitions`: those that the transaction has (TV1: that were added; TV2: that were sent to);
     `sequences`: the next sequence per partition; `bump`: TV1's wish for another epoch when the transaction is aborted;
@@ -86,7 +77,6 @@ class TransactionalProducer:
     """
 
     __slots__ = (
-        "_commits_after",
         "_rules",
         "_tv2",
         "bump",
@@ -103,12 +93,10 @@ class TransactionalProducer:
         self,
         partitions: int,
         rules: Rules,
-        commit_without_error: Callable[[bool], bool] = commit_without_error,
         offsets_partition: Partition | None = None,
         transaction_version: int = TRANSACTION_VERSION,
     ) -> None:
         self._rules = rules
-        self._commits_after = commit_without_error
         self._tv2 = transaction_version >= 2
         self.state = ProducerState.UNINITIALIZED
         self.producer_id: ProducerId = NO_PRODUCER_ID
@@ -163,7 +151,7 @@ class TransactionalProducer:
         state = self.state
         ends = {
             ProducerState.IN_TRANSACTION: bool(self.partitions),
-            ProducerState.ABORTABLE_ERROR: not committed or self._commits_after(True),
+            ProducerState.ABORTABLE_ERROR: not committed,
             ProducerState.COMMITTING_TRANSACTION: committed,
             ProducerState.ABORTING_TRANSACTION: not committed,
         }
