@@ -347,7 +347,7 @@ def test_a_second_verify_runs_nothing_and_says_so(tree: Path, monkeypatch: pytes
     made.asked.clear()
     second = verify()
     assert made.asked == []
-    assert second[0] == "30, 300 steps (cached): 0 flagged; 5 replayed by TLC, 0 disagree"
+    assert second[0] == "30 of 1 protocols, 300 steps (cached): 0 flagged; 5 replayed by TLC, 0 disagree"
     assert "300 steps (cached)" in second[1]
     assert second[2].endswith("of 1 rows as expected; 1 cached")
 
@@ -388,8 +388,8 @@ def test_a_line_is_finished_beside_what_spark_does_for_the_next(tree: Path, monk
     monkeypatch.setattr(clean, "composed_run", together)
     monkeypatch.setattr(matrix, "kill", kill)
     assert [line.split(";")[0] for line in verify()] == [
-        "30, 300 steps (0.0 M/s): 0 flagged",
-        "3, 300 steps (0.0 M/s): 0 flagged",
+        "30 of 1 protocols, 300 steps (0.0 to 0.0 M/s): 0 flagged",
+        "3 runs of 1 traces, 300 steps (0.0 M/s): 0 flagged",
         "0 of 1 rows as expected",
     ]
 
