@@ -109,6 +109,38 @@ class TestTransactions:
             coordinator.rebalance((P, Q), 0)
             assert tuple(handled(coordinator, request) for request in requests) == afterwards
 
+    def test_a_marker_is_answered_when_it_has_committed(self) -> None:
+        """Where offsets are at stake, an older coordinator answers it at once, also one without the other rule."""
+        marker, early = WriteTxnMarkerRequest(0, 1, True), (Errors.NONE,)
+        for without, answer in (
+            ((), ()),
+            (("ValidateAfterVerification",), ()),
+            (("MaterialiseFirst",), early),
+            (("MaterialiseFirst", "ValidateAfterVerification"), early),
+        ):
+            coordinator = coordinator_of(rules_without(OffsetRules, without), RETENTION_MS)
+            coordinator.become_coordinator(1, 0, (), {})
+            for at_stake in (True, False):
+                if at_stake:
+                    stage(coordinator, P, 5)
+                    commit_all(coordinator)
+                outcome = coordinator.handle_marker(marker, "marker")
+                expected = answer if at_stake else ()
+                assert tuple(reply.response.error for reply in outcome.replies) == expected, without
+                assert commit_all(coordinator) == ([] if expected else [Errors.NONE]), without
+            assert fetched(coordinator).offsets[P] == 5
+            stage(coordinator, P, 6, epoch=1)
+            (reply,) = coordinator.handle_marker(marker, "marker").replies
+            assert reply.response.error is Errors.INVALID_PRODUCER_EPOCH
+
+    def test_without_both_rules_a_commit_is_validated_on_arrival(self) -> None:
+        without = ("MaterialiseFirst", "ValidateAfterVerification")
+        coordinator = coordinator_of(rules_without(OffsetRules, without), RETENTION_MS)
+        coordinator.become_coordinator(1, 0, (), {})
+        coordinator.rebalance((P,), 0)
+        request = TxnOffsetCommitRequest(0, 0, 0, P, 5)
+        assert coordinator.verify_txn_offset_commit(request) is Errors.ILLEGAL_GENERATION
+
     def test_a_commit_is_refused_by_who_is_no_coordinator(self) -> None:
         coordinator = serving()
         request = TxnOffsetCommitRequest(0, 0, -1, P, 5)

@@ -203,18 +203,8 @@ class OffsetCoordinator:
         error = self.marker_error(request)
         if error is not Errors.NONE:
             return self.reject_marker(token, error)
-        at_stake = self._at_stake(request.producer_id)
-        waits = self._rules.materialise_first(at_stake) or not at_stake
-        marker = EndTransactionMarker(request.producer_id, request.producer_epoch, request.commit)
-        entry = self._write(marker, token if waits else None)
-        replies = () if waits else (OffsetReply(token, WriteTxnMarkerResponse(Errors.NONE)),)
-        return OffsetOutcome(entry, replies)
-
-    def _at_stake(self, producer: ProducerId) -> bool:
-        """Whether the producer has a transaction open, or did when the records that wait were written."""
-        return self.producers.get(producer, UNKNOWN_PRODUCER).open or any(
-            isinstance(one.entry.record, OffsetCommitValue) and one.entry.record.producer_id == producer
-            for one in self.waiting
+        return OffsetOutcome(
+            self._write(EndTransactionMarker(request.producer_id, request.producer_epoch, request.commit), token)
         )
 
     def reject_marker(self, token: Token, error: Errors) -> OffsetOutcome:
