@@ -222,11 +222,29 @@ class TestFetch:
         assert fetched(coordinator, stable=False).offsets[P] == -1
         assert commit_all(coordinator) == [Errors.NONE]
 
+    def test_every_stable_fetch_that_waits_is_answered(self) -> None:
+        coordinator = serving()
+        coordinator.commit_offset(P, 3, 0)
+        for token in ("A", "B"):
+            assert coordinator.fetch_offsets((P, Q), True, token).replies == ()
+        coordinator.commit_offset(Q, 4, 0)
+        assert coordinator.fetch_offsets((P, Q), True, "C").replies == ()
+        told = [
+            [(reply.token, reply.response) for reply in coordinator.commit_entry().replies]
+            for _ in range(len(coordinator.waiting))
+        ]
+        first = StableOffsetFetchResponse(Errors.NONE, {P: 3, Q: -1})
+        second = StableOffsetFetchResponse(Errors.NONE, {P: 3, Q: 4})
+        assert told == [[("A", first), ("B", first)], [("C", second)]]
+
     def test_who_waits_is_sent_away_with_the_coordinator(self) -> None:
         coordinator = serving()
         stage(coordinator, P, 3)
-        coordinator.fetch_offsets((P, Q), True, "client")
-        assert [reply.response.error for reply in coordinator.resign().replies] == [Errors.NOT_COORDINATOR] * 2
+        for token in ("A", "B"):
+            coordinator.fetch_offsets((P, Q), True, token)
+        replies = coordinator.resign().replies
+        assert [reply.token for reply in replies] == ["producer", "A", "B"]
+        assert [reply.response.error for reply in replies] == [Errors.NOT_COORDINATOR] * 3
 
 
 partitions = st.sampled_from([P, Q])

@@ -296,19 +296,22 @@ class OffsetsAbstraction(Abstract):
     # --- fetches ----------------------------------------------------------------------------------------------------
 
     def fetch(self) -> Key:
-        """The OffsetFetch. The last answer stands for long: its key is made once."""
+        """The only OffsetFetch. The last answer stands for long: its key is made once."""
         state = self._state
         if state.fetching is not None:
-            coordinator = self._coordinators[state.fetching]
-            if coordinator.fetch is not None:
-                position, _, response = coordinator.fetch
-                remaining = self.table.bounded("Appended", position - coordinator.end + 1)
-                return "waiting", state.fetching, self._found(response), remaining, self.table.mask(response.unstable)
+            for place, written in enumerate(self._coordinators[state.fetching].waiting, 1):
+                for reply in written.fetches:
+                    if isinstance(reply.response, StableOffsetFetchResponse):
+                        return self._held(state.fetching, reply.response, place)
         fetched = state.fetched
         if fetched is not self._told:
             self._told = fetched
             self._told_key = IDLE if fetched is None else self._fetched(*fetched)
         return self._told_key
+
+    def _held(self, broker: int, response: StableOffsetFetchResponse, place: int) -> Key:
+        remaining = self.table.bounded("Appended", place)
+        return "waiting", broker, self._found(response), remaining, self.table.mask(response.unstable)
 
     def _fetched(self, broker: int, stable: bool, response: StableOffsetFetchResponse) -> Key:
         return "fetched", broker, response.error, self._found(response), stable, self.table.mask(response.unstable)

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable, Mapping
+from dataclasses import field
 
 from tidemark.common.errors import Errors
 from tidemark.common.structs import value
@@ -46,10 +47,12 @@ REFUSED_AS_ABSENT = StableOffsetFetchResponse(Errors.NOT_COORDINATOR, {})
 
 @value
 class Written:
-    """A record that has not committed; `token` is who waits for it, None nobody."""
+    """A record that has not committed; `token` is who waits for it, None nobody. `fetches`: the replies to stable
+    fetches that have read up to here."""
 
     entry: LogRecord
     token: Token | None
+    fetches: list[OffsetReply] = field(default_factory=list)
 
 
 class OffsetCoordinator:
@@ -70,8 +73,6 @@ class OffsetCoordinator:
         self.producers: dict[ProducerId, ProducerState] = {}
         self.written_producers: dict[ProducerId, ProducerState] = {}
         self.waiting: deque[Written] = deque()
-        self.fetch: tuple[int, Token, StableOffsetFetchResponse] | None = None
-        """A stable fetch that waits until the record at a position has committed, and its answer."""
 
     @property
     def serving(self) -> bool:
@@ -224,14 +225,14 @@ class OffsetCoordinator:
         )
         response = StableOffsetFetchResponse(Errors.NONE, _found(read, partitions, unstable), unstable)
         if stable and self._rules.fetch_waits_for_commit(len(self.waiting)):
-            self.fetch = (self.end + len(self.waiting) - 1, token, response)
+            self.waiting[-1].fetches.append(OffsetReply(token, response))
             return OffsetOutcome()
         return OffsetOutcome(replies=(OffsetReply(token, response),))
 
     # --- the log ------------------------------------------------------------------------------------------------
 
     def commit_entry(self) -> OffsetOutcome:
-        """The oldest record is replicated: it counts, and the request that waited for it is answered."""
+        """The oldest record is replicated: it counts, and the requests that waited for it are answered."""
         written = self.waiting.popleft()
         entry, token = written.entry, written.token
         self.committed.replay(entry)
@@ -240,10 +241,7 @@ class OffsetCoordinator:
         replies: list[OffsetReply] = []
         if token is not None:
             replies.append(OffsetReply(token, _answer(entry.record, Errors.NONE)))
-        if self.fetch is not None and self.fetch[0] == entry.position:
-            replies.append(OffsetReply(self.fetch[1], self.fetch[2]))
-            self.fetch = None
-        return OffsetOutcome(replies=tuple(replies))
+        return OffsetOutcome(replies=(*replies, *written.fetches))
 
     def become_coordinator(
         self, epoch: int, end: int, records: Iterable[LogRecord], producers: Mapping[ProducerId, ProducerState]
@@ -264,8 +262,7 @@ class OffsetCoordinator:
         replies = [
             OffsetReply(one.token, _answer(one.entry.record, error)) for one in self.waiting if one.token is not None
         ]
-        if self.fetch is not None:
-            replies.append(OffsetReply(self.fetch[1], REFUSED_AS_ABSENT))
+        replies += [OffsetReply(reply.token, REFUSED_AS_ABSENT) for one in self.waiting for reply in one.fetches]
         self._forget()
         return OffsetOutcome(replies=tuple(replies))
 
