@@ -18,9 +18,16 @@ Members = dict[str, str]
 def grouped(*names: str, rules: Rules | None = None) -> tuple[TransactionalGroup, Members]:
     """A group of four partitions in its first generation; a member whose name begins with s is static."""
     group = TransactionalGroup(rules or Rules(), "input", 4)
-    members = {name: group.join_group(UNKNOWN_MEMBER_ID, name if name[0] == "s" else None) for name in names}
+    members = {name: join(group, name if name[0] == "s" else None) for name in names}
     assert group.complete_join()
     return group, members
+
+
+def join(group: TransactionalGroup, instance: str | None) -> str:
+    """A new process joins; its member id."""
+    member_id = group.join_group(UNKNOWN_MEMBER_ID, instance)
+    assert not isinstance(member_id, Errors)
+    return member_id
 
 
 def commit(
@@ -50,7 +57,8 @@ def test_the_next_generation_is_of_those_who_have_joined() -> None:
     assert group.complete_join()
     assert (group.generation, list(group.members)) == (2, [members["a"]])
     assert group.assignment(members["a"]) == [0, 1, 2, 3]
-    assert group.join_group(members["b"], None) not in members.values()
+    assert group.join_group(members["b"], None) is Errors.UNKNOWN_MEMBER_ID
+    assert join(group, None) not in members.values()
 
 
 def test_a_static_member_stays_though_it_has_not_joined() -> None:
@@ -75,9 +83,26 @@ def test_a_new_process_takes_a_static_members_place_in_its_generation() -> None:
 
 def test_a_static_process_that_joins_anew_is_the_instances_member() -> None:
     group, members = grouped("a", "s")
-    new = group.join_group(UNKNOWN_MEMBER_ID, "s")
+    new = join(group, "s")
     assert members["s"] not in group.members
     assert group.instances == {"s": new}
+
+
+def test_a_static_process_that_was_replaced_does_not_take_its_instance_back() -> None:
+    group, members = grouped("a", "s")
+    new = group.replace_member("s")
+    assert group.join_group(members["s"], "s") is Errors.FENCED_INSTANCE_ID
+    assert (group.instances, group.joined) == ({"s": new}, set())
+    group.remove_member(new or "")
+    assert group.join_group(members["s"], "s") is Errors.UNKNOWN_MEMBER_ID
+    assert (group.instances, group.joined) == ({}, set())
+
+
+@pytest.mark.parametrize("rule", ["MemberOfInstance", "CommitOfMember"])
+def test_who_joins_is_checked_without_the_rules_of_commits(rule: str) -> None:
+    group, members = grouped("a", "s", rules=PROTOCOL.rules_without({rule}))
+    assert group.join_group(members["a"], "s") is Errors.FENCED_INSTANCE_ID
+    assert group.join_group("nobody", None) is Errors.UNKNOWN_MEMBER_ID
 
 
 def test_who_is_removed_is_no_member_and_the_others_are_told() -> None:

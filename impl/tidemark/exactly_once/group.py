@@ -33,6 +33,8 @@ RETENTION_MS = 2**40
 """Nothing expires here."""
 NOW_MS = 0
 """No clock runs here, since nothing expires."""
+EVERY_RULE = Rules()
+"""The rules are those of transactional commits; other requests of members are checked in any case."""
 
 
 class TransactionalGroup(OffsetCoordinator):
@@ -59,9 +61,14 @@ class TransactionalGroup(OffsetCoordinator):
         self.issued += 1
         return f"{self.issued:06}"
 
-    def join_group(self, member_id: MemberId, instance: str | None) -> MemberId:
-        """A process joins the next generation; returns its member id."""
-        if member_id not in self.members:
+    def join_group(self, member_id: MemberId, instance: str | None) -> MemberId | Errors:
+        """A process joins the next generation; returns its member id, or the error. Who names a member id has to be
+        that member; a process without one takes the place of its static instance."""
+        if member_id != UNKNOWN_MEMBER_ID:
+            error = self._member_error(EVERY_RULE, member_id, instance)
+            if error is not Errors.NONE:
+                return error
+        else:
             member_id = self._issue()
             if instance is not None:
                 self._drop(self.instances.get(instance, UNKNOWN_MEMBER_ID))
@@ -69,6 +76,16 @@ class TransactionalGroup(OffsetCoordinator):
             self.members[member_id] = instance
         self.joined.add(member_id)
         return member_id
+
+    def _member_error(self, rules: Rules, member_id: MemberId, instance: str | None) -> Errors:
+        """The error for a request that names a member (ClassicGroup.validateMember): the instance is asked first."""
+        if instance is not None:
+            known = self.instances.get(instance)
+            if known is None:
+                return Errors.UNKNOWN_MEMBER_ID
+            if not rules.member_of_instance(member_id, known):
+                return Errors.FENCED_INSTANCE_ID
+        return Errors.NONE if rules.commit_of_member(member_id, self.members) else Errors.UNKNOWN_MEMBER_ID
 
     def replace_member(self, instance: str) -> MemberId | None:
         """A new process of a static instance takes the place of the old one, in the same generation; None: it has to
@@ -138,14 +155,9 @@ class TransactionalGroup(OffsetCoordinator):
         rules, member_id = self._member_rules, request.member_id
         if member_id == UNKNOWN_MEMBER_ID and request.generation_id < 0:
             return Errors.NONE
-        if request.group_instance_id is not None:
-            known = self.instances.get(request.group_instance_id)
-            if known is None:
-                return Errors.UNKNOWN_MEMBER_ID
-            if not rules.member_of_instance(member_id, known):
-                return Errors.FENCED_INSTANCE_ID
-        if not rules.commit_of_member(member_id, self.members):
-            return Errors.UNKNOWN_MEMBER_ID
+        error = self._member_error(rules, member_id, request.group_instance_id)
+        if error is not Errors.NONE:
+            return error
         if not rules.txn_commit_of_current_generation(request.generation_id, self.generation):
             return Errors.ILLEGAL_GENERATION
         return Errors.NONE

@@ -13,7 +13,7 @@ from tidemark.exactly_once.results_partition import ResultsPartition
 from tidemark.exactly_once.sim.network import Exchange, LateMarker
 from tidemark.exactly_once.sim.state import ExactlyOnceState
 from tidemark.groups.offset_records import ConsumerGroupMetadata, WriteTxnMarkerRequest
-from tidemark.groups.partitions import NO_GENERATION
+from tidemark.groups.partitions import NO_GENERATION, UNKNOWN_MEMBER_ID
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.transactions.coordinator import InitVerdict
 from tidemark.transactions.messages import (
@@ -330,13 +330,19 @@ class ExactlyOnceCluster(ExactlyOnceState):
         return True
 
     def join_group(self, i: int) -> bool:
-        """An instance that owns nothing joins the next generation."""
+        """An instance that owns nothing joins the next generation. If the group does not know its member id, it joins
+        again at once without one."""
         instance, group = self.instances[i], self.group
         if instance.owned or self.rpc[i] is not None or instance.member_id in group.joined:
             return False
         if instance.producer.state is ProducerState.FATAL_ERROR:
             return False
-        instance.join(group.join_group(instance.member_id, instance.instance))
+        joined = group.join_group(instance.member_id, instance.instance)
+        if joined is Errors.UNKNOWN_MEMBER_ID:
+            joined = group.join_group(UNKNOWN_MEMBER_ID, instance.instance)
+        if isinstance(joined, Errors):
+            return False
+        instance.join(joined)
         self.recorder.did("JoinGroup", i)
         return True
 
