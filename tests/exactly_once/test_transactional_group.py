@@ -182,6 +182,25 @@ def test_a_plain_commit_counts_at_once() -> None:
     assert group.stable_offset(group.partitions[2]) == 5
 
 
+@pytest.mark.parametrize(
+    "without", [(), ("TxnCommitOfCurrentGeneration",), ("CommitOfMember",), ("MemberOfInstance",)], ids=str
+)
+def test_a_plain_commit_of_a_static_process_that_was_replaced_is_fenced(without: tuple[str, ...]) -> None:
+    """The rules are those of transactional commits: without one of them a plain commit is checked all the same."""
+    group, members = grouped("a", "s", rules=PROTOCOL.rules_without(without))
+    new = group.replace_member("s") or ""
+    offsets = {group.partitions[1]: 5}
+    for member_id, generation, instance, error in (
+        (members["s"], 1, "s", Errors.FENCED_INSTANCE_ID),
+        (members["s"], 0, "s", Errors.FENCED_INSTANCE_ID),
+        (members["s"], 1, None, Errors.UNKNOWN_MEMBER_ID),
+        (new, 1, "t", Errors.UNKNOWN_MEMBER_ID),
+        (new, 0, "s", Errors.ILLEGAL_GENERATION),
+        (new, 1, "s", Errors.NONE),
+    ):
+        assert group.commit_offsets(OffsetCommitRequest(member_id, generation, offsets, instance)) is error
+
+
 def test_an_older_epoch_is_refused_behind_a_marker() -> None:
     group, members = grouped("a")
     stage(group, members["a"])

@@ -150,15 +150,19 @@ class TransactionalGroup(OffsetCoordinator):
     # --- offsets ----------------------------------------------------------------------------------------------------
 
     def group_error(self, request: TxnOffsetCommitRequest) -> Errors:
-        """The group's error for a TxnOffsetCommit. Kafka's order of checks: the instance, the member, the generation.
-        Clients before KIP-447 send none of them."""
-        rules, member_id = self._member_rules, request.member_id
-        if member_id == UNKNOWN_MEMBER_ID and request.generation_id < 0:
+        """The group's error for a TxnOffsetCommit. Clients before KIP-447 name no member and no generation."""
+        member_id, instance, generation = request.member_id, request.group_instance_id, request.generation_id
+        if member_id == UNKNOWN_MEMBER_ID and generation < 0:
             return Errors.NONE
-        error = self._member_error(rules, member_id, request.group_instance_id)
+        return self._commit_error(self._member_rules, member_id, instance, generation)
+
+    def _commit_error(self, rules: Rules, member_id: MemberId, instance: str | None, generation: int) -> Errors:
+        """The error for a commit of a member (ClassicGroup.validateOffsetCommit). Kafka's order of checks: the
+        instance, the member, the generation."""
+        error = self._member_error(rules, member_id, instance)
         if error is not Errors.NONE:
             return error
-        if not rules.txn_commit_of_current_generation(request.generation_id, self.generation):
+        if not rules.txn_commit_of_current_generation(generation, self.generation):
             return Errors.ILLEGAL_GENERATION
         return Errors.NONE
 
@@ -195,15 +199,13 @@ class TransactionalGroup(OffsetCoordinator):
         """A marker: what the transaction has staged counts, or is dropped; or the marker is refused."""
         return self._answer(self.handle_marker(request, request.producer_id))
 
-    def offset_commit_error(self, member_id: MemberId, generation: int) -> Errors:
+    def offset_commit_error(self, member_id: MemberId, instance: str | None, generation: int) -> Errors:
         """The error for a plain OffsetCommit."""
-        if member_id not in self.members:
-            return Errors.UNKNOWN_MEMBER_ID
-        return Errors.NONE if generation == self.generation else Errors.ILLEGAL_GENERATION
+        return self._commit_error(EVERY_RULE, member_id, instance, generation)
 
     def commit_offsets(self, request: OffsetCommitRequest) -> Errors:
         """A plain OffsetCommit: its offsets count at once, or it is refused."""
-        error = self.offset_commit_error(request.member_id, request.generation_id)
+        error = self.offset_commit_error(request.member_id, request.group_instance_id, request.generation_id)
         if error is Errors.NONE:
             for partition, offset in request.offsets.items():
                 self._answer(self.commit_offset(partition, offset, NOW_MS))

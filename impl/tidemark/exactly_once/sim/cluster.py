@@ -226,7 +226,8 @@ class ExactlyOnceCluster(ExactlyOnceState):
         instance, group = self.instances[i], self.group
         if not instance.has_positions or self.rpc[i] is not None:
             return False
-        if group.offset_commit_error(instance.member_id, instance.generation) is not Errors.NONE:
+        error = group.offset_commit_error(instance.member_id, instance.instance, instance.generation)
+        if error is not Errors.NONE:
             return False  # a commit that the group refuses is no step of the specification
         request = instance.commit_offsets()
         if request is None:
