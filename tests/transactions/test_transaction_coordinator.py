@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import BrokenInvariant, Errors
-from tidemark.transactions.coordinator import InitVerdict, PendingCompleteTxn, TransactionCoordinator
+from tidemark.transactions.coordinator import InitVerdict, TransactionCoordinator
 from tidemark.transactions.messages import (
     AddPartitionsToTxnRequest,
     CoordinatorResponse,
@@ -54,7 +54,9 @@ def answered(one: TransactionCoordinator, record: TransactionLogValue) -> Coordi
 
 def completed(one: TransactionCoordinator) -> TransactionLogValue:
     """The record with which a thread completes the transaction."""
-    record = one.complete_transaction(one.completion())
+    completion = one.completion()
+    assert completion is not None
+    record = one.complete_transaction(completion)
     assert record is not None
     return record
 
@@ -361,7 +363,9 @@ class TestTwoThreads:
         )
         one.receive_marker_reply(0, WriteTxnMarkersResponse(3, Errors.NONE))
         first, second = one.completion(), one.completion()
-        assert first == second == PendingCompleteTxn(3, TransactionState.COMPLETE_COMMIT)
+        assert first is not None
+        assert second is not None
+        assert (first.coordinator_epoch, first.state) == (3, TransactionState.COMPLETE_COMMIT)
         record = one.complete_transaction(first)
         assert record is not None
         one.commit_record(record)
@@ -369,6 +373,23 @@ class TestTwoThreads:
         again = one.complete_transaction(second)
         assert (again is not None) is bool(without)
         assert one.pending is (TransactionState.COMPLETE_COMMIT if without else None)
+
+    @pytest.mark.parametrize("version_1", [False, True])
+    @pytest.mark.parametrize("without", [(), ("CompleteOnce",)])
+    def test_one_that_is_late_does_not_complete_the_next_transaction(
+        self, without: tuple[str, ...], version_1: bool
+    ) -> None:
+        """The next one is decided in the same coordinator epoch; in version 1 its record is the same, too."""
+        rules = PROTOCOL.rules_without({*without, *(("EpochPerTransaction",) if version_1 else ())})
+        one = coordinator(TransactionState.PREPARE_COMMIT, 1, rules)
+        late = one.completion()
+        assert late is not None
+        one.commit_record(completed(one))
+        one.commit_record(one.append_add_partitions(AddPartitionsToTxnRequest(1, 1, 0), "token"))
+        one.commit_record(end(one, 1, True))
+        assert (one.value.state, one.may_complete(False)) == (TransactionState.PREPARE_COMMIT, False)
+        assert (one.complete_transaction(late) is not None) is bool(without)
+        assert (one.send_marker(0) is None) is bool(without)
 
 
 class TestTheLastEpoch:
