@@ -20,6 +20,7 @@ from enum import Enum
 
 from tidemark.common.errors import BrokenInvariant, Errors
 from tidemark.transactions.messages import (
+    NO_PARTITIONS,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     TRANSACTION_VERSION,
@@ -29,6 +30,7 @@ from tidemark.transactions.messages import (
     EndTxnRequest,
     InitProducerIdRequest,
     Partition,
+    Partitions,
     ProducerId,
     Reply,
     Token,
@@ -412,15 +414,18 @@ class TransactionCoordinator:
         if own and response.error is Errors.NONE and self.value.state.decided:
             self.value = self.value._replace(partitions=self.value.partitions - {partition})
 
-    def may_complete(self, written: bool) -> bool | None:
-        """Whether the transaction is over; None: nothing is decided, or it is completed already. `written`: the record
-        of the pending transition is in the log."""
+    def _unmarked(self) -> Partitions:
+        """The partitions that have no marker of what is decided."""
+        return self.value.partitions if self.value.state.decided else NO_PARTITIONS
+
+    def may_complete(self) -> bool | None:
+        """Whether the transaction is over; None: nothing is decided, or it is completed already. One whose completion
+        could not be written is not."""
         if not self.serving or not self.value.state.decided:
             return None
-        again = self.pending is not None and self.pending.completed and not written
-        if not again and (self.pending is not None or self.pending_markers is None):
+        if self._retried is None and (self.pending is not None or self.pending_markers is None):
             return None
-        return self._rules.complete_after_markers(self.value.partitions)
+        return self._rules.complete_after_markers(self._unmarked())
 
     def completion(self) -> PendingCompleteTxn | None:
         """What a thread finds to complete when it has read the last reply to a marker, or when a completion could not
@@ -429,10 +434,12 @@ class TransactionCoordinator:
 
     def complete_transaction(self, completion: PendingCompleteTxn) -> TransactionLogValue | None:
         """A thread completes the transaction (maybeWriteTxnCompletion). Where the epochs of the producer id are used up
-        the next id follows. None: another thread does it, or has: the entry is gone, or is that of a later transaction.
-        A completion that could not be written is pending, and is written again."""
-        value = self.value
-        if completion is not self._retried and not self._rules.complete_once(self.pending_markers, completion):
+        the next id follows. None: another thread does it, or has: the entry is gone, or is that of a later transaction;
+        or a marker is missing. A completion that could not be written is pending, and is written again."""
+        value, rules = self.value, self._rules
+        if completion is not self._retried and not rules.complete_once(self.pending_markers, completion):
+            return None
+        if not rules.complete_after_markers(self._unmarked()):
             return None
         rotates = value.next_producer_id != NO_PRODUCER_ID
         record = TransactionLogValue(

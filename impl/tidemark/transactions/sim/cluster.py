@@ -226,7 +226,7 @@ class TransactionCluster(Processes):
     def complete_transaction(self, broker: Broker) -> bool:
         """All partitions have the marker, or not yet."""
         coordinator = self.coordinators[broker]
-        may = coordinator.may_complete(self._is_written(broker))
+        may = coordinator.may_complete()
         if may is None:
             return False
         if not may:
