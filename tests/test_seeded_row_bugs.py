@@ -35,7 +35,7 @@ def _counts_twice(self: TransactionCoordinator, partition: int, response: WriteT
         self.value = self.value._replace(partitions=frozenset(sorted(self.value.partitions)[1:]))
 
 
-def _never_woken(self: TransactionCoordinator, written: bool) -> bool | None:
+def _never_woken(self: TransactionCoordinator) -> bool | None:
     return None
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import BrokenInvariant, Errors
-from tidemark.transactions.coordinator import InitVerdict, PendingCompleteTxn, TransactionCoordinator
+from tidemark.transactions.coordinator import InitVerdict, TransactionCoordinator
 from tidemark.transactions.messages import (
     AddPartitionsToTxnRequest,
     CoordinatorResponse,
@@ -54,7 +54,9 @@ def answered(one: TransactionCoordinator, record: TransactionLogValue) -> Coordi
 
 def completed(one: TransactionCoordinator) -> TransactionLogValue:
     """The record with which a thread completes the transaction."""
-    record = one.complete_transaction(one.completion())
+    completion = one.completion()
+    assert completion is not None
+    record = one.complete_transaction(completion)
     assert record is not None
     return record
 
@@ -81,7 +83,7 @@ def test_who_does_not_serve_sends_everybody_away() -> None:
     assert one.verify_partition(AddPartitionsToTxnRequest(1, 0, 0)) is Errors.NOT_COORDINATOR
     assert one.abort_timed_out_transaction(NEW_ID) is None
     assert one.send_marker(0) is None
-    assert one.may_complete(False) is None
+    assert one.may_complete() is None
 
 
 class TestInitProducerId:
@@ -251,17 +253,24 @@ class TestTimeOut:
 class TestMarkers:
     def test_the_transaction_is_over_when_all_partitions_have_theirs(self) -> None:
         one = coordinator(TransactionState.PREPARE_ABORT, 1, partitions=BOTH)
-        assert one.may_complete(False) is False
+        assert one.may_complete() is False
         one.receive_marker_reply(0, WriteTxnMarkersResponse(3, Errors.NOT_LEADER_OR_FOLLOWER))
         assert one.send_marker(0) is not None
         one.receive_marker_reply(0, WriteTxnMarkersResponse(3, Errors.NONE))
         assert one.send_marker(0) is None
         one.receive_marker_reply(1, WriteTxnMarkersResponse(3, Errors.NONE))
-        assert one.may_complete(False) is True
+        assert one.may_complete() is True
         record = completed(one)
-        assert one.may_complete(True) is None
+        assert one.may_complete() is None
         assert record.state is TransactionState.COMPLETE_ABORT
         assert one.commit_record(record) == ()
+
+    @pytest.mark.parametrize("without", [(), ("CompleteAfterMarkers",)])
+    def test_who_asks_too_early_completes_nothing(self, without: tuple[str, ...]) -> None:
+        one = coordinator(TransactionState.PREPARE_ABORT, 1, PROTOCOL.rules_without(without), partitions=BOTH)
+        early = one.completion()
+        assert early is not None
+        assert (one.complete_transaction(early) is not None) is bool(without)
 
     def test_who_is_fenced_stops_sending(self) -> None:
         one = coordinator(TransactionState.PREPARE_ABORT, 1, partitions=BOTH)
@@ -293,10 +302,18 @@ class TestFailures:
     def test_what_completes_a_transaction_is_tried_again(self) -> None:
         one = coordinator(TransactionState.PREPARE_ABORT, 1, partitions=frozenset())
         record = completed(one)
+        assert (one.completion(), one.may_complete()) == (None, None)
         assert one.fail_append(record) == ()
         assert one.pending is TransactionState.COMPLETE_ABORT
-        assert one.may_complete(False) is True
+        assert one.may_complete() is True
         assert completed(one) == record
+        assert (one.completion(), one.may_complete()) == (None, None)
+
+    def test_what_completes_a_transaction_is_forgotten_without_the_rule(self) -> None:
+        rules = PROTOCOL.rules_without({"KeepPendingOnRetry"})
+        one = coordinator(TransactionState.PREPARE_ABORT, 1, rules, partitions=frozenset())
+        one.fail_append(completed(one))
+        assert (one.pending, one.completion(), one.may_complete()) == (None, None, None)
 
     def test_nothing_is_prepared_while_something_is_pending(self) -> None:
         one = ongoing()
@@ -361,7 +378,9 @@ class TestTwoThreads:
         )
         one.receive_marker_reply(0, WriteTxnMarkersResponse(3, Errors.NONE))
         first, second = one.completion(), one.completion()
-        assert first == second == PendingCompleteTxn(3, TransactionState.COMPLETE_COMMIT)
+        assert first is not None
+        assert second is not None
+        assert (first.coordinator_epoch, first.state) == (3, TransactionState.COMPLETE_COMMIT)
         record = one.complete_transaction(first)
         assert record is not None
         one.commit_record(record)
@@ -369,6 +388,27 @@ class TestTwoThreads:
         again = one.complete_transaction(second)
         assert (again is not None) is bool(without)
         assert one.pending is (TransactionState.COMPLETE_COMMIT if without else None)
+
+    @pytest.mark.parametrize("version_1", [False, True])
+    @pytest.mark.parametrize(
+        "without", [(), ("CompleteOnce",), ("CompleteAfterMarkers",), ("CompleteOnce", "CompleteAfterMarkers")]
+    )
+    def test_one_that_is_late_does_not_complete_the_next_transaction(
+        self, without: tuple[str, ...], version_1: bool
+    ) -> None:
+        """The next one is decided in the same coordinator epoch; in version 1 its record is the same, too. One of the
+        two rules is enough while a marker is missing."""
+        rules = PROTOCOL.rules_without({*without, *(("EpochPerTransaction",) if version_1 else ())})
+        one = coordinator(TransactionState.PREPARE_COMMIT, 1, rules)
+        late = one.completion()
+        assert late is not None
+        one.commit_record(completed(one))
+        one.commit_record(one.append_add_partitions(AddPartitionsToTxnRequest(1, 1, 0), "token"))
+        one.commit_record(end(one, 1, True))
+        assert (one.value.state, one.value.partitions) == (TransactionState.PREPARE_COMMIT, {0})
+        completes = len(without) == 2
+        assert (one.complete_transaction(late) is not None) is completes
+        assert (one.send_marker(0) is None) is completes
 
 
 class TestTheLastEpoch:

@@ -4,7 +4,8 @@
 |---|---|
 | `leaderAndEpoch` | the leader of __transaction_state's partition, and its epoch |
 | `stored`, `unreplicated` | its last committed record, each broker's records behind that |
-| `epoch`, `metadata`, `pending`, `sending` | the coordinator's `epoch`, `value`, `pending`, `sending` |
+| `epoch`, `metadata`, `pending` | the coordinator's `epoch`, `value`, `pending` |
+| `sending` | the coordinator epoch of its `pending_markers`, 0 without |
 | `hasFailedEpochFence` | its `has_failed_epoch_fence` |
 | `pendingCompleteTxn`, `earlierTimestamp` | the simulator's: the completion that a coordinator's second thread holds,
 and whether its clock was back when it wrote its record |
@@ -115,7 +116,8 @@ class Abstraction(Abstract):
 
     def sending(self, broker: int) -> Key:
         """The epoch in which a coordinator sends markers."""
-        return self._coordinators[broker].sending
+        entry = self._coordinators[broker].pending_markers
+        return 0 if entry is None else entry.coordinator_epoch
 
     def has_failed_epoch_fence(self, broker: int) -> Key:
         """Whether a coordinator could not write the epoch that it has, with which it wanted to fence."""

@@ -17,10 +17,10 @@ its appends never commit.
 from __future__ import annotations
 
 from enum import Enum
-from typing import NamedTuple
 
 from tidemark.common.errors import BrokenInvariant, Errors
 from tidemark.transactions.messages import (
+    NO_PARTITIONS,
     NO_PRODUCER_EPOCH,
     NO_PRODUCER_ID,
     TRANSACTION_VERSION,
@@ -30,6 +30,7 @@ from tidemark.transactions.messages import (
     EndTxnRequest,
     InitProducerIdRequest,
     Partition,
+    Partitions,
     ProducerId,
     Reply,
     Token,
@@ -52,11 +53,16 @@ class InitVerdict(Enum):
     FENCE = "what is open is aborted first"
 
 
-class PendingCompleteTxn(NamedTuple):
-    """The completion of a transaction that was decided in this coordinator epoch, and the state that it leads to."""
+class PendingCompleteTxn:
+    """A decided transaction's entry in transactionsWithPendingMarkers: its coordinator epoch, and the state that the
+    completion leads to. Every decision has its own, and is told from others by identity: in TV1 the next one may
+    have equal records. Kafka compares the metadata, with its times."""
 
-    coordinator_epoch: int
-    state: TransactionState
+    __slots__ = ("coordinator_epoch", "state")
+
+    def __init__(self, coordinator_epoch: int, decision: TransactionState) -> None:
+        self.coordinator_epoch = coordinator_epoch
+        self.state = TransactionState.COMPLETE_COMMIT if decision.commits else TransactionState.COMPLETE_ABORT
 
 
 Replies = tuple[Reply, ...]
@@ -68,14 +74,16 @@ class TransactionCoordinator:
     `transaction_version`: the finalized feature level.
 
     `value`: its view of the transaction; once decided, `partitions` are those without a marker. `pending`: the
-    state that a record leads to that has not committed. `sending`: the coordinator epoch in which the markers of a
-    decided transaction are sent, 0 if none are. `has_failed_epoch_fence`: the epoch of `value` was to fence with, and
-    could not be written; `timestamp_ms`: the time of `value` (txnLastUpdateTimestamp).
+    state that a record leads to that has not committed. `pending_markers`: the entry of the decided transaction while
+    its markers are sent. `has_failed_epoch_fence`: the epoch of `value` was to fence with, and could not be written;
+    `timestamp_ms`: the time of `value` (txnLastUpdateTimestamp).
     """
 
     __slots__ = (
+        "_completing",
         "_error",
         "_last_epoch",
+        "_retried",
         "_rules",
         "_tells",
         "_token",
@@ -83,7 +91,7 @@ class TransactionCoordinator:
         "epoch",
         "has_failed_epoch_fence",
         "pending",
-        "sending",
+        "pending_markers",
         "timestamp_ms",
         "value",
     )
@@ -98,7 +106,9 @@ class TransactionCoordinator:
         self.epoch = 0
         self.value = TransactionLogValue()
         self.pending: TransactionState | None = None
-        self.sending = 0
+        self.pending_markers: PendingCompleteTxn | None = None
+        self._completing: PendingCompleteTxn | None = None
+        self._retried: PendingCompleteTxn | None = None
         self.has_failed_epoch_fence = False
         self.timestamp_ms = 0
         self._token: Token = None
@@ -354,7 +364,7 @@ class TransactionCoordinator:
         self.timestamp_ms = timestamp_ms
         self.value = record
         if record.state.decided:
-            self.sending = self.epoch
+            self.pending_markers = PendingCompleteTxn(self.epoch, record.state)
             self.has_failed_epoch_fence = False
         if not self._tells:
             return self._answered(CoordinatorResponse(self._error))
@@ -363,8 +373,9 @@ class TransactionCoordinator:
         return self._answered(CoordinatorResponse(Errors.NONE, record.producer_id, record.producer_epoch))
 
     def fail_append(self, record: TransactionLogValue) -> Replies:
-        """Too few replicas are in sync for the record of the pending transition. A completion is tried until it is
-        written. Anything else has not happened, but that TV1 keeps the epoch that was to fence with."""
+        """Too few replicas are in sync for the record of the pending transition. A completion is kept, to be written
+        again (txnLogAppendRetryQueue). Anything else has not happened, but that TV1 keeps the epoch that was to fence
+        with."""
         pending, rules = self.pending, self._rules
         abort = record.state is TransactionState.PREPARE_ABORT
         if abort and not self._tv2 and record.producer_epoch > self.value.producer_epoch:
@@ -375,7 +386,9 @@ class TransactionCoordinator:
         if pending is None:
             raise BrokenInvariant("no record waits that could fail")
         kept = rules.keep_pending_on_retry(pending)
-        if not kept and (pending.completed or rules.clear_pending_on_failure(pending)):
+        if kept:
+            self._retried = self._completing
+        elif pending.completed or rules.clear_pending_on_failure(pending):
             self.pending = None
         return self._answered(CoordinatorResponse(Errors.COORDINATOR_NOT_AVAILABLE))
 
@@ -384,7 +397,7 @@ class TransactionCoordinator:
     def send_marker(self, partition: Partition) -> WriteTxnMarkersRequest | None:
         """The marker to send to a partition's leader; None if there is none."""
         value = self.value
-        if self.sending != self.epoch or self.pending is not None or partition not in value.partitions:
+        if self.pending_markers is None or self.pending is not None or partition not in value.partitions:
             return None
         if not self.serving or not value.state.decided:
             return None
@@ -392,38 +405,41 @@ class TransactionCoordinator:
 
     def receive_marker_reply(self, partition: Partition, response: WriteTxnMarkersResponse) -> None:
         """A partition has the marker, or refuses it for good, or its leader has changed and is to be told again."""
-        own = self.serving and response.coordinator_epoch == self.epoch
+        entry, epoch = self.pending_markers, response.coordinator_epoch
+        own = self.serving and epoch == self.epoch
         fenced = response.error in (Errors.INVALID_PRODUCER_EPOCH, Errors.TRANSACTION_COORDINATOR_FENCED)
-        if (fenced or not own) and self._rules.cancel_own_entry(self.sending, response.coordinator_epoch):
-            self.sending = 0
+        ends = fenced or not own
+        if ends and entry is not None and self._rules.cancel_own_entry(entry.coordinator_epoch, epoch):
+            self.pending_markers = None
         if own and response.error is Errors.NONE and self.value.state.decided:
             self.value = self.value._replace(partitions=self.value.partitions - {partition})
 
-    def may_complete(self, written: bool) -> bool | None:
-        """Whether the transaction is over; None: nothing is decided, or it is completed already. `written`: the record
-        of the pending transition is in the log."""
+    def _unmarked(self) -> Partitions:
+        """The partitions that have no marker of what is decided."""
+        return self.value.partitions if self.value.state.decided else NO_PARTITIONS
+
+    def may_complete(self) -> bool | None:
+        """Whether the transaction is over; None: nothing is decided, or it is completed already. One whose completion
+        could not be written is not."""
         if not self.serving or not self.value.state.decided:
             return None
-        again = self.pending is not None and self.pending.completed and not written
-        if not again and (self.pending is not None or not self._rules.complete_once(self.sending, self.epoch)):
+        if self._retried is None and (self.pending is not None or self.pending_markers is None):
             return None
-        return self._rules.complete_after_markers(self.value.partitions)
+        return self._rules.complete_after_markers(self._unmarked())
 
-    def completion(self) -> PendingCompleteTxn:
-        """The completion of the decided transaction, for a thread that has read the last reply to a marker. Two threads
-        may have."""
-        return PendingCompleteTxn(
-            self.epoch,
-            TransactionState.COMPLETE_COMMIT if self.value.state.commits else TransactionState.COMPLETE_ABORT,
-        )
+    def completion(self) -> PendingCompleteTxn | None:
+        """What a thread finds to complete when it has read the last reply to a marker, or when a completion could not
+        be written. Two threads may find the same entry."""
+        return self.pending_markers if self._retried is None else self._retried
 
     def complete_transaction(self, completion: PendingCompleteTxn) -> TransactionLogValue | None:
         """A thread completes the transaction (maybeWriteTxnCompletion). Where the epochs of the producer id are used up
-        the next id follows. None: another thread does it, or has. A completion that could not be written is pending,
-        and is written again."""
-        value = self.value
-        retried = self.pending is completion.state
-        if not retried and not self._rules.complete_once(self.sending, completion.coordinator_epoch):
+        the next id follows. None: another thread does it, or has: the entry is gone, or is that of a later transaction;
+        or a marker is missing. A completion that could not be written is pending, and is written again."""
+        value, rules = self.value, self._rules
+        if completion is not self._retried and not rules.complete_once(self.pending_markers, completion):
+            return None
+        if not rules.complete_after_markers(self._unmarked()):
             return None
         rotates = value.next_producer_id != NO_PRODUCER_ID
         record = TransactionLogValue(
@@ -434,7 +450,7 @@ class TransactionCoordinator:
             0 if rotates else value.producer_epoch,
             value.last_producer_epoch,
         )
-        self.sending = 0
+        self.pending_markers, self._completing, self._retried = None, completion, None
         return self._prepare(record, None)
 
     # --- fail-over --------------------------------------------------------------------------------------------------
@@ -453,7 +469,7 @@ class TransactionCoordinator:
         kept = self._rules.persist_last_epoch(record.last_producer_epoch)
         self.value = record if kept else record._replace(last_producer_epoch=NO_PRODUCER_EPOCH)
         if self._rules.resume_on_load(record.state):
-            self.sending = epoch
+            self.pending_markers = PendingCompleteTxn(epoch, record.state)
         return True
 
     def resign(self) -> Replies:

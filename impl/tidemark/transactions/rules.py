@@ -104,10 +104,10 @@ def accept_earlier_time(timestamp_ms: int, last_timestamp_ms: int) -> bool:
 
 
 @guard
-def complete_once(entry_epoch: int, epoch: int) -> bool:
+def complete_once(entry: object, found: object) -> bool:
     """KAFKA-10080: the thread that removes the transaction's entry of markers to send completes it. Without it two
     threads do, one of them in the next transaction (row 85)."""
-    return entry_epoch == epoch
+    return entry is found
 
 
 @guard
@@ -254,7 +254,7 @@ class Rules:
     abort_on_invalid_epoch: Callable[[Errors], bool] = abort_on_invalid_epoch
     fence_once: Callable[[bool], bool] = fence_once
     accept_earlier_time: Callable[[int, int], bool] = accept_earlier_time
-    complete_once: Callable[[int, int], bool] = complete_once
+    complete_once: Callable[[object, object], bool] = complete_once
     complete_after_markers: Callable[[Collection[int]], bool] = complete_after_markers
     clear_pending_on_failure: Callable[[TransactionState], bool] = clear_pending_on_failure
     keep_pending_on_retry: Callable[[TransactionState], bool] = keep_pending_on_retry

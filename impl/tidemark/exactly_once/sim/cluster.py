@@ -115,7 +115,8 @@ class ExactlyOnceCluster(ExactlyOnceState):
         coordinator = self.coordinators[i]
         if not coordinator.value.state.decided or coordinator.value.partitions:
             return False
-        record = coordinator.complete_transaction(coordinator.completion())
+        completion = coordinator.completion()
+        record = None if completion is None else coordinator.complete_transaction(completion)
         if record is None:
             return False
         self._written(i, record)

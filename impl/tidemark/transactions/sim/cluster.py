@@ -226,18 +226,21 @@ class TransactionCluster(Processes):
     def complete_transaction(self, broker: Broker) -> bool:
         """All partitions have the marker, or not yet."""
         coordinator = self.coordinators[broker]
-        may = coordinator.may_complete(self._is_written(broker))
+        may = coordinator.may_complete()
         if may is None:
             return False
         if not may:
             self.recorder.blocked("CompleteTransaction", broker)
             return False
-        self._complete(broker, coordinator.completion())
+        completion = coordinator.completion()
+        if completion is None:
+            return False
+        self._complete(broker, completion)
         self.recorder.did("CompleteTransaction", broker)
         return True
 
     def _complete(self, broker: Broker, completion: PendingCompleteTxn) -> None:
-        """A thread of a coordinator completes a transaction, if it is not too late."""
+        """A thread of a coordinator completes what it has found, if it is not too late."""
         record = self.coordinators[broker].complete_transaction(completion)
         if record is not None:
             self._append(broker, record)
@@ -245,12 +248,12 @@ class TransactionCluster(Processes):
     def find_completion(self, broker: Broker) -> bool:
         """Two threads of a coordinator read the last replies, and both find that no marker is missing."""
         coordinator = self.coordinators[broker]
-        value, sends = coordinator.value, coordinator.serving and coordinator.sending == coordinator.epoch
-        if not sends or not value.state.decided or value.partitions or coordinator.pending is not None:
+        value, entry = coordinator.value, coordinator.pending_markers
+        if entry is None or not value.state.decided or value.partitions or coordinator.pending is not None:
             return False
         if self.pending_complete_txn[broker] is not None:
             return False
-        self.pending_complete_txn[broker] = coordinator.completion()
+        self.pending_complete_txn[broker] = entry
         self.recorder.did("FindCompletion", broker)
         return True
 

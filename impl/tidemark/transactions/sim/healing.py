@@ -183,7 +183,7 @@ def at_rest(cluster: TransactionCluster) -> bool:
     leader = cluster.coordinators[cluster.log.leader]
     return (
         not any(cluster.log.unreplicated)
-        and all(one.pending is None and not one.sending for one in cluster.coordinators)
+        and all(one.pending is None and one.pending_markers is None for one in cluster.coordinators)
         and leader.serving
         and leader.value.state is not TransactionState.ONGOING
         and not leader.value.state.decided

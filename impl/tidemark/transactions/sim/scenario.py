@@ -248,7 +248,7 @@ def _coordinator(cluster: TransactionCluster, broker: Broker, table: Table) -> l
         *([] if coordinator.value == cluster.log.stored else [_value(coordinator.value, table)]),
         *([] if pending is None else [f"-> {pending.value}"]),
         *(["clock back"] if cluster.earlier_timestamp[broker] else []),
-        *(["sends"] if coordinator.sending else []),
+        *(["sends"] if coordinator.pending_markers else []),
         *([] if second is None else [f"twice {second.state.value}"]),
     ]
 
