@@ -9,6 +9,7 @@ from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest
 from tidemark.idempotence.producer_state import PRODUCER_ID_EXPIRATION_MS
 from tidemark.transactions.fetcher import Fetcher
+from tidemark.transactions.flaws import answer_of, partition_of
 from tidemark.transactions.messages import (
     AbortedTransaction,
     FetchRequest,
@@ -37,7 +38,7 @@ def marker(epoch: int, committed: bool = True, coordinator_epoch: int = 1) -> Wr
 def partition(*entries: ProduceRequest | WriteTxnMarkersRequest, rules: Rules | None = None) -> TransactionalPartition:
     """A leader that has written these, each verified, and all committed."""
     rules = rules or Rules()
-    one = TransactionalPartition(rules, transaction_version=transaction_version_of(rules))
+    one = partition_of(rules, False, transaction_version_of(rules))
     for entry in entries:
         if isinstance(entry, ProduceRequest):
             guard = one.start_verification(entry) if one.must_verify(entry) else None
@@ -50,14 +51,17 @@ def partition(*entries: ProduceRequest | WriteTxnMarkersRequest, rules: Rules | 
     return one
 
 
-def read_committed(one: TransactionalPartition, most: int = 100, delayed: bool = False) -> list[ProduceRequest]:
+def read_committed(
+    one: TransactionalPartition, most: int = 100, delayed: bool = False, rules: Rules | None = None
+) -> list[ProduceRequest]:
     """The records that a consumer of committed records returns. It starts at offset 0 and gets so many records at a
     time."""
     consumer = Fetcher(IsolationLevel.READ_COMMITTED)
     found: list[ProduceRequest] = []
     while consumer.position < one.last_readable(consumer.isolation_level):
-        reading = one.start_read(consumer.send_fetch(), delayed)
+        reading = one.start_read(consumer.send_fetch())
         response = one.read(reading, min(one.read_end(reading), consumer.position + most))
+        response = answer_of(rules or Rules(), response, delayed)
         found += [batch for _, batch in consumer.receive_fetch(response)]
     return found
 
@@ -198,7 +202,7 @@ class TestReading:
         one = partition(batch(0, transaction=1), marker(1), batch(1, transaction=2))
         assert one.last_stable_offset() == 2
         assert [found.payload for found in read_committed(one)] == [1]
-        reading = one.start_read(FetchRequest(0, IsolationLevel.READ_UNCOMMITTED), False)
+        reading = one.start_read(FetchRequest(0, IsolationLevel.READ_UNCOMMITTED))
         response = one.read(reading, one.read_end(reading))
         assert (len(response.records), response.aborted_transactions) == (3, ())
 
@@ -230,24 +234,24 @@ class TestReading:
         """KAFKA-9807: a transaction is begun between the decision how far to read, and the reading."""
         for without, end in ((set(), 2), ({"ReadHighWatermarkOnce"}, 3)):
             one = partition(batch(0), marker(1), rules=PROTOCOL.rules_without(without))
-            reading = one.start_read(FetchRequest(0, IsolationLevel.READ_COMMITTED), False)
+            reading = one.start_read(FetchRequest(0, IsolationLevel.READ_COMMITTED))
             one.append_batch(batch(1))
             one.advance_high_watermark(3)
             assert (one.last_stable_offset(), one.read_end(reading)) == (2, end)
         one = partition(batch(0), rules=PROTOCOL.rules_without({"ReadHighWatermarkOnce"}))
-        assert one.read_end(one.start_read(FetchRequest(0, IsolationLevel.READ_COMMITTED), False)) == 0
+        assert one.read_end(one.start_read(FetchRequest(0, IsolationLevel.READ_COMMITTED))) == 0
 
     def test_a_fetch_that_has_waited_lists_aborted_transactions_too(self) -> None:
         """KAFKA-5376."""
         for without, returned in ((set(), []), ({"AbortedListOfDelayedFetch"}, [1])):
-            one = partition(batch(0), marker(1, committed=False), rules=PROTOCOL.rules_without(without))
-            assert [found.payload for found in read_committed(one, delayed=True)] == returned
-            assert read_committed(one) == []
+            one, rules = partition(batch(0), marker(1, committed=False)), PROTOCOL.rules_without(without)
+            assert [found.payload for found in read_committed(one, delayed=True, rules=rules)] == returned
+            assert read_committed(one, rules=rules) == []
 
     def test_an_aborted_transaction_is_listed_if_a_record_or_its_marker_is_read(self) -> None:
         one = partition(batch(0), marker(1, committed=False), batch(1), marker(2, committed=False), batch(2))
         for first, end, listed in ((0, 2, [0]), (1, 2, [0]), (1, 3, [0, 2]), (2, 3, [2]), (0, 1, [0])):
-            response = one.read(one.start_read(FetchRequest(first, IsolationLevel.READ_COMMITTED), False), end)
+            response = one.read(one.start_read(FetchRequest(first, IsolationLevel.READ_COMMITTED)), end)
             assert response.aborted_transactions == tuple(AbortedTransaction(1, offset) for offset in listed)
 
     @pytest.mark.parametrize("keep", [2, 3, 4])

@@ -71,7 +71,7 @@ class ResultsPartition(TransactionalPartition):
             request.fetch_offset, self.last_stable_offset()
         ):
             return None
-        reading = self.start_read(request, False)
+        reading = self.start_read(request)
         return self.read(reading, self.read_end(reading))
 
 

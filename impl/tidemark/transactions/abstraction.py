@@ -251,7 +251,7 @@ class Abstraction(Abstract):
             first = {one.first_offset for one in response.aborted_transactions}
             return "response", _mask(first), exchange.request.fetch_offset + len(response.records)
         if reading is not None:
-            return "reading", reading.delayed, reading.end, reading.stable
+            return "reading", exchange.delayed, reading.end, exchange.stable
         return ("delayed",) if exchange.delayed else ("request",)
 
     def position(self, level: int, partition: int) -> Key:

@@ -14,7 +14,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from operator import attrgetter
-from typing import NamedTuple
 
 from tidemark.common.errors import Errors
 from tidemark.groups.offset_records import TxnOffsetCommitRequest
@@ -45,14 +44,14 @@ NO_OFFSETS = 0
 _last_offset = attrgetter("last_offset")
 
 
-class LogRead(NamedTuple):
-    """How far a fetch reads, decided before it does: to before `end`; `stable`: that was the high watermark, because
-    nothing below it was undecided; `delayed`: the fetch has waited."""
+class LogRead:
+    """How far a fetch reads, decided before it does: to before `end`."""
 
-    request: FetchRequest
-    end: int
-    stable: bool
-    delayed: bool
+    __slots__ = ("end", "request")
+
+    def __init__(self, request: FetchRequest, end: int) -> None:
+        self.request = request
+        self.end = end
 
 
 class TransactionalPartition:
@@ -130,24 +129,20 @@ class TransactionalPartition:
             return self.high_watermark
         return self.last_stable_offset()
 
-    def start_read(self, request: FetchRequest, delayed: bool) -> LogRead:
+    def start_read(self, request: FetchRequest) -> LogRead:
         """Decide how far a fetch reads. The log goes on, before it has been read."""
-        end = self.last_readable(request.isolation_level)
-        return LogRead(request, max(end, request.fetch_offset), end == self.high_watermark, delayed)
+        return LogRead(request, max(self.last_readable(request.isolation_level), request.fetch_offset))
 
     def read_end(self, reading: LogRead) -> int:
         """The offset before which the read ends: the one that was decided."""
-        once = self._rules.read_high_watermark_once(reading.end, self.high_watermark)
-        return reading.end if once or not reading.stable else self.high_watermark
+        return reading.end
 
     def read(self, reading: LogRead, end: int) -> FetchResponse:
         """The records from the fetch offset to before `end`, which is not behind `read_end`, and the aborted
         transactions that have any of them, or their marker among them (collectAbortedTransactions)."""
         request, aborted = reading.request, self.transactions.aborted
         first = request.fetch_offset
-        lists = request.isolation_level is IsolationLevel.READ_COMMITTED and (
-            not reading.delayed or self._rules.aborted_list_of_delayed_fetch(reading.delayed)
-        )
+        lists = request.isolation_level is IsolationLevel.READ_COMMITTED
         ended = bisect_left(aborted, first, key=_last_offset) if lists else len(aborted)
         found = [one for one in aborted[ended:] if one.first_offset < end]
         return FetchResponse(

@@ -157,7 +157,7 @@ class PartitionLeader:
         partition = self.partition
         if partition.last_readable(request.isolation_level) <= request.fetch_offset:
             return None
-        return partition.start_read(request, False)
+        return partition.start_read(request)
 
     def complete_fetch(self, request: FetchRequest, timed_out: bool) -> LogRead | None:
         """A fetch that waits is read: there is something to be read, or fetch.max.wait.ms are over. None: it waits
@@ -165,7 +165,7 @@ class PartitionLeader:
         partition = self.partition
         if not timed_out and partition.last_readable(request.isolation_level) <= request.fetch_offset:
             return None
-        return partition.start_read(request, True)
+        return partition.start_read(request)
 
     # --- replication ------------------------------------------------------------------------------------------------
 

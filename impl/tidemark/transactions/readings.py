@@ -79,7 +79,8 @@ class Marker(Protocol):
 
 
 class Fetch(Protocol):
-    """A consumer's fetch; `delayed`: it waits, or has waited; `reading`: how far it is read."""
+    """A consumer's fetch; `delayed`: it waits, or has waited; `reading`: how far it is read; `stable`: that was to the
+    high watermark, because nothing below it was undecided."""
 
     @property
     def request(self) -> FetchRequest:
@@ -92,6 +93,10 @@ class Fetch(Protocol):
     @property
     def reading(self) -> LogRead | None:
         """How far it is read."""
+
+    @property
+    def stable(self) -> bool:
+        """Whether nothing below the high watermark was undecided."""
 
     @property
     def response(self) -> FetchResponse | None:

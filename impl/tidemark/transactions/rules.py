@@ -1,8 +1,9 @@
 """The safety rules of transactions, one small pure function each, under the specification's names.
 
-A guard answers "may this go ahead", a case "does this case arise"; the mechanism that asks is in coordinator.py,
-partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, transactional_producer.py. `Rules` gathers them;
-a coordinator, a partition or a producer is given one when it is built.
+A guard answers "may this go ahead", a case "does this case arise". The mechanism that asks is in coordinator.py,
+partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, transactional_producer.py. Nobody asks
+`read_high_watermark_once` and `aborted_list_of_delayed_fetch`: a partition reads as they say, and flaws.py has what
+reads otherwise. `Rules` gathers them; a coordinator, a partition or a producer is given one when it is built.
 """
 
 from __future__ import annotations

@@ -3,6 +3,7 @@ at a time."""
 
 from __future__ import annotations
 
+from tidemark.transactions.flaws import answer_of
 from tidemark.transactions.sim.network import FetchExchange
 from tidemark.transactions.sim.state import TransactionState
 
@@ -25,6 +26,7 @@ class Fetching(TransactionState):
             return False
         exchange.reading = self.leaders[partition].receive_fetch(exchange.request)
         exchange.delayed = exchange.reading is None
+        exchange.stable = self._is_stable(level, partition)
         self.recorder.did("DelayFetch" if exchange.delayed else "StartRead", level, partition)
         return True
 
@@ -36,8 +38,14 @@ class Fetching(TransactionState):
         exchange.reading = self.leaders[partition].complete_fetch(exchange.request, timed_out)
         if exchange.reading is None:
             return False
+        exchange.stable = self._is_stable(level, partition)
         self.recorder.did("StartRead", level, partition)
         return True
+
+    def _is_stable(self, level: int, partition: int) -> bool:
+        """Whether nothing below the high watermark is undecided, for a consumer of that level."""
+        log = self.partitions[partition]
+        return log.last_readable(self.consumers[level][partition].isolation_level) == log.high_watermark
 
     def answer_fetch(self, level: int, partition: int, most: int) -> bool:
         """A leader reads at most so many records, 1 or more, for a response."""
@@ -45,7 +53,7 @@ class Fetching(TransactionState):
         if exchange is None or exchange.reading is None or exchange.response is not None:
             return False
         end = min(log.read_end(exchange.reading), exchange.request.fetch_offset + most)
-        exchange.response = log.read(exchange.reading, end)
+        exchange.response = answer_of(self.rules, log.read(exchange.reading, end), exchange.delayed)
         self.recorder.did("AnswerFetch", level, partition, end)
         return True
 

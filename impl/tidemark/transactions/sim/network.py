@@ -80,14 +80,15 @@ class MarkerExchange:
 
 class FetchExchange:
     """A consumer's fetch: on the way, waiting at the leader for something to be read (`delayed`), being read, or
-    answered."""
+    answered. `stable`: it is read to the high watermark, because nothing below that was undecided."""
 
-    __slots__ = ("delayed", "reading", "request", "response")
+    __slots__ = ("delayed", "reading", "request", "response", "stable")
 
     def __init__(self, request: FetchRequest) -> None:
         self.request = request
         self.delayed = False
         self.reading: LogRead | None = None
+        self.stable = False
         self.response: FetchResponse | None = None
 
     @property
