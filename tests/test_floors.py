@@ -130,6 +130,7 @@ BY_NAME = {
     "import_module": {
         "tidemark_conformance.registry.protocols": "what a protocol.toml names, and a protocol's own modules",
         "tidemark_conformance.cli": "a command's module, from above all floors",
+        "tidemark_conformance.implementation.compiled": "the package whose modules it replaces",
         "tidemark_conformance.spark.bootstrap": "a worker's part of a job, whose package arrives with it",
     },
     "walk_packages": {"tidemark_conformance.registry.protocols": "a protocol's own modules"},

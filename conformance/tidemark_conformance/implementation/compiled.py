@@ -14,6 +14,7 @@ import compileall
 import contextlib
 import fcntl
 import hashlib
+import importlib
 import importlib.metadata
 import os
 import py_compile
@@ -72,8 +73,7 @@ def use() -> bool:
     """
     if os.environ.get(INTERPRETED):
         return False
-    import tidemark as package
-
+    package = importlib.import_module(IMPLEMENTATION)  # by name: the key of compiled modules has its text already
     home = folder()
     apart = {f"{IMPLEMENTATION}.common", *(f"{IMPLEMENTATION}.common.{name}" for name in AS_THEY_ARE)}
     loaded = {name for name in sys.modules if name.startswith(f"{IMPLEMENTATION}.")}
