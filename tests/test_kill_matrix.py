@@ -109,7 +109,7 @@ def test_a_row_is_read_as_it_is_written(tmp_path: Path) -> None:
 
 
 def test_the_documents_name_the_rare_rows_and_the_excused_ones() -> None:
-    """Whose hits `make check-deep` counts, and which fall in no trace."""
+    """The Makefile names the row whose hits `make check-deep` counts, README the one that falls in no trace."""
     makefile, readme = ((ROOT / name).read_text(encoding="utf-8") for name in ("Makefile", "README.md"))
     (rare,) = re.findall(r"the rarity of row (\d+)", makefile)
     assert [row.number for row in rows() if row.simulation.rarity] == [int(rare)]

@@ -9,7 +9,7 @@ from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest
 from tidemark.idempotence.producer_state import PRODUCER_ID_EXPIRATION_MS
 from tidemark.transactions.fetcher import Fetcher
-from tidemark.transactions.flaws import answer_of, partition_of
+from tidemark.transactions.flaws import answer_of, read_end_of
 from tidemark.transactions.messages import (
     AbortedTransaction,
     FetchRequest,
@@ -38,7 +38,7 @@ def marker(epoch: int, committed: bool = True, coordinator_epoch: int = 1) -> Wr
 def partition(*entries: ProduceRequest | WriteTxnMarkersRequest, rules: Rules | None = None) -> TransactionalPartition:
     """A leader that has written these, each verified, and all committed."""
     rules = rules or Rules()
-    one = partition_of(rules, False, transaction_version_of(rules))
+    one = TransactionalPartition(rules, transaction_version=transaction_version_of(rules))
     for entry in entries:
         if isinstance(entry, ProduceRequest):
             guard = one.start_verification(entry) if one.must_verify(entry) else None
@@ -60,7 +60,7 @@ def read_committed(
     found: list[ProduceRequest] = []
     while consumer.position < one.last_readable(consumer.isolation_level):
         reading = one.start_read(consumer.send_fetch())
-        response = one.read(reading, min(one.read_end(reading), consumer.position + most))
+        response = one.read(reading, min(reading.end, consumer.position + most))
         response = answer_of(rules or Rules(), response, delayed)
         found += [batch for _, batch in consumer.receive_fetch(response)]
     return found
@@ -203,7 +203,7 @@ class TestReading:
         assert one.last_stable_offset() == 2
         assert [found.payload for found in read_committed(one)] == [1]
         reading = one.start_read(FetchRequest(0, IsolationLevel.READ_UNCOMMITTED))
-        response = one.read(reading, one.read_end(reading))
+        response = one.read(reading, reading.end)
         assert (len(response.records), response.aborted_transactions) == (3, ())
 
     def test_a_marker_decides_when_it_is_replicated(self) -> None:
@@ -233,13 +233,12 @@ class TestReading:
     def test_a_fetch_ends_where_the_high_watermark_was(self) -> None:
         """KAFKA-9807: a transaction is begun between the decision how far to read, and the reading."""
         for without, end in ((set(), 2), ({"ReadHighWatermarkOnce"}, 3)):
-            one = partition(batch(0), marker(1), rules=PROTOCOL.rules_without(without))
+            one, rules = partition(batch(0), marker(1)), PROTOCOL.rules_without(without)
             reading = one.start_read(FetchRequest(0, IsolationLevel.READ_COMMITTED))
             one.append_batch(batch(1))
             one.advance_high_watermark(3)
-            assert (one.last_stable_offset(), one.read_end(reading)) == (2, end)
-        one = partition(batch(0), rules=PROTOCOL.rules_without({"ReadHighWatermarkOnce"}))
-        assert one.read_end(one.start_read(FetchRequest(0, IsolationLevel.READ_COMMITTED))) == 0
+            assert (one.last_stable_offset(), read_end_of(rules, one, reading, True)) == (2, end)
+            assert read_end_of(rules, one, reading, False) == 2
 
     def test_a_fetch_that_has_waited_lists_aborted_transactions_too(self) -> None:
         """KAFKA-5376."""

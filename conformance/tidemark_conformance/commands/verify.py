@@ -306,7 +306,7 @@ def steps_a_second(runs: Sequence[CleanRun]) -> float:
 
 
 def clean_text(runs: Sequence[CleanRun], rate: str) -> str:
-    """What unflawed runs come to: how much was audited, how much was flagged, and TLC's verdict."""
+    """The counts of unflawed runs: steps audited, traces flagged, and TLC's verdicts."""
     results = [one.result for one in runs]
     steps, flags = sum(one.steps for one in results), sum(one.failed for one in results)
     replayed, apart = sum(one.oracle.replayed for one in results), sum(len(one.oracle.disagreements) for one in results)

@@ -292,13 +292,9 @@ def flawed_rules(package: str, rule: str, siblings: Iterable[str] = ()) -> tuple
 
     modules = protocols.modules(package, "flaws")
     variants = [one for flaws in modules for one in getattr(flaws, "VARIANTS", ())]
-    flawed = [_source(other) for flaws in modules for name, other in _flawed(flaws) if name == snake_case(rule)]
-    found_there = tuple(one for one in flawed if one is not None)
-    return _differences(kind(), rules_without(kind, {rule}, variants)) + found_there
-
-
-def _flawed(flaws: ModuleType) -> Iterable[tuple[str, Any]]:
-    return getattr(flaws, "FLAWED", {}).items()
+    replaced = [flaws.FLAWED.get(snake_case(rule)) for flaws in modules if hasattr(flaws, "FLAWED")]
+    sources = [source for one in replaced if one is not None and (source := _source(one)) is not None]
+    return _differences(kind(), rules_without(kind, {rule}, variants)) + tuple(sources)
 
 
 def _differences(right: Any, flawed: Any) -> tuple[PythonRule, ...]:

@@ -124,8 +124,8 @@ class ReplicatedLog(Generic[Entry]):
         )
 
     @property
-    def leads(self) -> bool:
-        """Whether the newest leader of all serves, so that nobody leads anew."""
+    def knows_leader(self) -> bool:
+        """Whether `leader` is the newest leader of all, so that nobody leads anew."""
         return self.replicated.control.partition.leader_epoch == self.leader_epoch
 
     def leads_anew(self, broker: BrokerId) -> bool:
@@ -144,14 +144,14 @@ class ReplicatedLog(Generic[Entry]):
         return self.leads_anew(broker) and not self.uncommitted(broker)
 
     def become_leader(self, broker: BrokerId) -> int:
-        """A broker that leads is elected: how many of the entries that its predecessor has not seen commit it has.
+        """A broker that leads takes over: how many of the entries that its predecessor has not seen commit it has.
 
         If its log has lost entries that were seen to commit, that is 0, and its own log then counts as committed.
         Raises LostRecordsReturnedError, and BrokenInvariant for records that were never gone.
         """
         process = self.replicated.hosts[broker].up
         if process is None:
-            raise BrokenInvariant(f"broker {broker} is elected and is not up")
+            raise BrokenInvariant(f"broker {broker} leads and is not up")
         found, known = payloads(process.log.storage.batches), len(self.committed)
         before = [payload for payload, _ in self.pending[self.leader]]
         keep = max(len(found) - known, 0)

@@ -185,7 +185,7 @@ class ReplicatedTransactions(TransactionCluster):
 
     def load_transactions(self) -> bool:
         """The leader loads the transactions and becomes the coordinator."""
-        return not self.state.leads and any(map(self.load, self.state.replicated.replicas))
+        return not self.state.knows_leader and any(map(self.load, self.state.replicated.replicas))
 
     def resign(self, broker: Broker) -> bool:
         """A deposed coordinator has heard of it, and another serves."""
@@ -249,7 +249,7 @@ class ReplicatedTransactions(TransactionCluster):
         LostRecordsReturnedError."""
         log, known = self.data[partition], self.partitions[partition]
         log.observe()
-        if log.leads:
+        if log.knows_leader:
             return
         for broker in log.replicated.replicas:
             if log.leads_anew(broker):

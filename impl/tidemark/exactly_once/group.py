@@ -15,7 +15,6 @@ from __future__ import annotations
 
 from tidemark.common.errors import Errors
 from tidemark.exactly_once.messages import Commits
-from tidemark.exactly_once.results_partition import verification_error
 from tidemark.exactly_once.rules import Rules
 from tidemark.groups.assignors.round_robin import assign_round_robin
 from tidemark.groups.messages import NO_OFFSET, OffsetCommitRequest
@@ -28,6 +27,7 @@ from tidemark.groups.offset_records import (
 from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId, Subscription, TopicPartition
 from tidemark.offsets.coordinator import OffsetCoordinator
 from tidemark.transactions.messages import AddPartitionsToTxnRequest, Partition
+from tidemark.transactions.partition_leader import verification_error
 
 RETENTION_MS = 2**40
 """Nothing expires here."""
@@ -62,8 +62,8 @@ class TransactionalGroup(OffsetCoordinator):
         return f"{self.issued:06}"
 
     def join_group(self, member_id: MemberId, instance: str | None) -> MemberId | Errors:
-        """A process joins the next generation; returns its member id, or the error. Who names a member id has to be
-        that member; a process without one takes the place of its static instance."""
+        """A process joins the next generation; returns its member id, or the error. A member id must be a
+        member's; a process without one takes the place of its static instance."""
         if member_id != UNKNOWN_MEMBER_ID:
             error = self._member_error(EVERY_RULE, member_id, instance)
             if error is not Errors.NONE:

@@ -96,7 +96,7 @@ class MessageProcessor:
         return self.producer.state is ProducerState.IN_TRANSACTION and not self.sent and bool(self.processed)
 
     def group_metadata(self) -> ConsumerGroupMetadata:
-        """Which member of which generation it is (Consumer.groupMetadata)."""
+        """Its member id, generation and instance (Consumer.groupMetadata)."""
         return ConsumerGroupMetadata(self.member_id, self.generation, self.instance)
 
     def send_offsets(self, group: ConsumerGroupMetadata) -> Commits | None:

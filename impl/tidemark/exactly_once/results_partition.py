@@ -16,6 +16,7 @@ from tidemark.transactions.messages import (
     WriteTxnMarkersRequest,
 )
 from tidemark.transactions.partition import TransactionalPartition
+from tidemark.transactions.partition_leader import verification_error
 
 
 class ResultsPartition(TransactionalPartition):
@@ -72,10 +73,4 @@ class ResultsPartition(TransactionalPartition):
         ):
             return None
         reading = self.start_read(request)
-        return self.read(reading, self.read_end(reading))
-
-
-def verification_error(answer: Errors) -> Errors:
-    """A transaction coordinator's refusal, as a partition's leader tells it to the producer
-    (AddPartitionsToTxnManager)."""
-    return Errors.INVALID_PRODUCER_EPOCH if answer is Errors.PRODUCER_FENCED else answer
+        return self.read(reading, reading.end)

@@ -17,7 +17,12 @@ from tidemark.groups.offset_records import ConsumerGroupMetadata
 from tidemark.groups.partitions import UNKNOWN_MEMBER_ID, MemberId
 from tidemark.idempotence.rules import Rules as SequenceRules
 from tidemark.idempotence.rules import recognize_duplicate
-from tidemark.offsets.rules import OffsetRules, fetch_only_stable
+from tidemark.offsets.rules import (
+    OffsetRules,
+    fetch_only_stable,
+    marker_ends_older_epoch,
+    txn_commit_of_current_generation,
+)
 from tidemark.transactions.rules import Rules as TransactionRules
 from tidemark.transactions.rules import (
     epoch_not_older,
@@ -30,24 +35,10 @@ from tidemark.transactions.transactional_producer import ProducerState
 
 
 @guard
-def marker_ends_older_epoch(epoch: int, known_epoch: int, is_open: bool) -> bool:
-    """KAFKA-19446, KAFKA-19999: a marker ends a transaction of an older epoch than its own; where none is open it may
-    come again. Without it a copy of the last transaction's marker ends the next."""
-    return not is_open or epoch > known_epoch
-
-
-@guard
 def sequence_is_next(sequence: int, expected: int) -> bool:
     """KIP-98: a batch follows the last one of its epoch, and the first has sequence 0. Without it (and
     RecognizeDuplicate) a result that is sent again is there twice."""
     return sequence == expected
-
-
-@guard
-def txn_commit_of_current_generation(generation: int, current: int) -> bool:
-    """KIP-447 (KAFKA-9365): offsets are taken from the current generation. Without it an instance whose partitions
-    others read by now commits them, and its results are there beside theirs (row 51)."""
-    return generation == current
 
 
 @guard

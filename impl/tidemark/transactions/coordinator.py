@@ -428,8 +428,8 @@ class TransactionCoordinator:
         return self._rules.complete_after_markers(self._unmarked())
 
     def completion(self) -> PendingCompleteTxn | None:
-        """What a thread finds to complete when it has read the last reply to a marker, or when a completion could not
-        be written. Two threads may find the same entry."""
+        """The entry that a thread finds when it has read the last reply to a marker, or when a completion could not
+        be written. Two threads may find the same one."""
         return self.pending_markers if self._retried is None else self._retried
 
     def complete_transaction(self, completion: PendingCompleteTxn) -> TransactionLogValue | None:

@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable
 from operator import attrgetter
+from typing import NamedTuple
 
 from tidemark.common.errors import Errors
 from tidemark.groups.offset_records import TxnOffsetCommitRequest
@@ -44,14 +45,11 @@ NO_OFFSETS = 0
 _last_offset = attrgetter("last_offset")
 
 
-class LogRead:
+class LogRead(NamedTuple):
     """How far a fetch reads, decided before it does: to before `end`."""
 
-    __slots__ = ("end", "request")
-
-    def __init__(self, request: FetchRequest, end: int) -> None:
-        self.request = request
-        self.end = end
+    request: FetchRequest
+    end: int
 
 
 class TransactionalPartition:
@@ -133,12 +131,8 @@ class TransactionalPartition:
         """Decide how far a fetch reads. The log goes on, before it has been read."""
         return LogRead(request, max(self.last_readable(request.isolation_level), request.fetch_offset))
 
-    def read_end(self, reading: LogRead) -> int:
-        """The offset before which the read ends: the one that was decided."""
-        return reading.end
-
     def read(self, reading: LogRead, end: int) -> FetchResponse:
-        """The records from the fetch offset to before `end`, which is not behind `read_end`, and the aborted
+        """The records from the fetch offset to before `end`, which is not behind the decided one, and the aborted
         transactions that have any of them, or their marker among them (collectAbortedTransactions)."""
         request, aborted = reading.request, self.transactions.aborted
         first = request.fetch_offset

@@ -64,6 +64,12 @@ Outcome = PendingProduce | ProduceResponse
 """A batch waits, or is answered."""
 
 
+def verification_error(answer: Errors) -> Errors:
+    """A transaction coordinator's refusal, as a partition's leader tells it to the producer
+    (AddPartitionsToTxnManager)."""
+    return Errors.INVALID_PRODUCER_EPOCH if answer is Errors.PRODUCER_FENCED else answer
+
+
 class PartitionLeader:
     """A broker that leads `partition`, the one of that `number`. `verifying`: batches whose transaction the coordinator
     is asked about, or has confirmed; `purgatory`: appends that wait for the high watermark."""
@@ -102,7 +108,7 @@ class PartitionLeader:
             pending.stage = ProduceStage.VERIFIED
             return None
         del self.verifying[token]
-        return ProduceResponse(Errors.INVALID_PRODUCER_EPOCH if error is Errors.PRODUCER_FENCED else error)
+        return ProduceResponse(verification_error(error))
 
     def handle_verified(self, token: Token, now: int) -> Outcome:
         """A verified batch goes on."""
@@ -154,10 +160,7 @@ class PartitionLeader:
 
     def receive_fetch(self, request: FetchRequest) -> LogRead | None:
         """A consumer's fetch arrives. None: there is nothing to be read, and it waits."""
-        partition = self.partition
-        if partition.last_readable(request.isolation_level) <= request.fetch_offset:
-            return None
-        return partition.start_read(request)
+        return self.complete_fetch(request, False)
 
     def complete_fetch(self, request: FetchRequest, timed_out: bool) -> LogRead | None:
         """A fetch that waits is read: there is something to be read, or fetch.max.wait.ms are over. None: it waits
@@ -177,7 +180,7 @@ class PartitionLeader:
         return self.purgatory.complete(offset)
 
     def resign(self) -> Replies:
-        """Another broker leads: what waits here is refused. A group's coordinator tells its clients so."""
+        """Another broker leads: what waits here is refused. A group's clients are told NOT_COORDINATOR."""
         error = Errors.NOT_COORDINATOR if self.partition.is_offsets else Errors.NOT_LEADER_OR_FOLLOWER
         gone = [PartitionReply(token, ProduceResponse(error)) for token in self.verifying]
         self.verifying.clear()

@@ -397,7 +397,7 @@ class TransactionCluster(Processes):
         return True
 
     def _lead(self, partition: int, successor: TransactionalPartition) -> None:
-        """A broker leads that has this of a partition. The old leader tells who waits there."""
+        """Another broker leads a partition, and has this of it. The old leader refuses the requests that wait there."""
         old = self.leaders[partition]
         self.leaders[partition] = PartitionLeader(partition, successor)
         self.partitions[partition] = successor

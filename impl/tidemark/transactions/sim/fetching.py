@@ -3,7 +3,7 @@ at a time."""
 
 from __future__ import annotations
 
-from tidemark.transactions.flaws import answer_of
+from tidemark.transactions.flaws import answer_of, read_end_of
 from tidemark.transactions.sim.network import FetchExchange
 from tidemark.transactions.sim.state import TransactionState
 
@@ -52,7 +52,8 @@ class Fetching(TransactionState):
         exchange, log = self.fetch[level][partition], self.partitions[partition]
         if exchange is None or exchange.reading is None or exchange.response is not None:
             return False
-        end = min(log.read_end(exchange.reading), exchange.request.fetch_offset + most)
+        decided = read_end_of(self.rules, log, exchange.reading, exchange.stable)
+        end = min(decided, exchange.request.fetch_offset + most)
         exchange.response = answer_of(self.rules, log.read(exchange.reading, end), exchange.delayed)
         self.recorder.did("AnswerFetch", level, partition, end)
         return True

@@ -9,7 +9,6 @@ from tidemark.idempotence.messages import ProduceRequest
 from tidemark.trace.recording import Recorder
 from tidemark.transactions.coordinator import PendingCompleteTxn, TransactionCoordinator
 from tidemark.transactions.fetcher import Fetcher
-from tidemark.transactions.flaws import partition_of
 from tidemark.transactions.messages import TRANSACTION_VERSION, IsolationLevel, Partition
 from tidemark.transactions.partition import TransactionalPartition
 from tidemark.transactions.partition_leader import PartitionLeader
@@ -92,7 +91,9 @@ class TransactionState:
 
     def new_partition(self, partition: Partition) -> TransactionalPartition:
         """A partition at a broker that has nothing of it yet."""
-        return partition_of(self.rules, partition == self.offsets, self.transaction_version)
+        return TransactionalPartition(
+            self.rules, None, partition == self.offsets, transaction_version=self.transaction_version
+        )
 
     def new_process(self) -> TransactionalProducer:
         """A process that has just started."""
