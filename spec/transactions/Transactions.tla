@@ -321,8 +321,9 @@ CompleteOnce(b) == Guard("CompleteOnce", sending[b] = epoch[b])
 \* KIP-98. Without it a transaction is complete, and the next begins, before all of its markers are written.
 CompleteAfterMarkers(m) == Guard("CompleteAfterMarkers", m.partitions = {})
 
-\* KAFKA-5351. Without it a transition whose record could not be appended is pending for ever (row 86).
-ClearPendingOnFailure(b) == Case("ClearPendingOnFailure", pending[b] \notin Completed)
+\* KAFKA-5351. kept: the record will be appended again. Without it a transition whose record could not be appended is pending for
+\* ever (row 86).
+ClearPendingOnFailure(kept) == Case("ClearPendingOnFailure", ~kept)
 
 \* KAFKA-5416. Without it the completion that is to be appended again is forgotten (row 87).
 KeepPendingOnRetry(b) == Case("KeepPendingOnRetry", pending[b] \in Completed)
@@ -1228,15 +1229,14 @@ CommitRecord(b) ==
 \* to fence stays in memory.
 FailAppend(b) ==
     LET keeps  == KeepPendingOnRetry(b)
-        clears == ClearPendingOnFailure(b)
+        clears == ClearPendingOnFailure(keeps)
         record == Last(unreplicated[b])
         fences == ~V2 /\ pending[b] = "PrepareAbort" /\ record.epoch > metadata[b].epoch IN
     \* enabled when
     /\ Serving(b) /\ pending[b] # "none" /\ IsWritten(b)
     \* effect
     /\ unreplicated' = [unreplicated EXCEPT ![b] = SubSeq(@, 1, Len(@) - 1)]
-    /\ pending' = [pending EXCEPT ![b] = IF clears /\ ~keeps THEN "none"
-                                       ELSE IF keeps \/ pending[b] \notin Completed THEN @ ELSE "none"]
+    /\ pending' = [pending EXCEPT ![b] = IF clears THEN "none" ELSE @]
     /\ metadata' = [metadata EXCEPT ![b].epoch = IF fences THEN record.epoch ELSE @, ![b].lastEpoch = IF fences THEN -1 ELSE @]
     /\ hasFailedEpochFence' = [hasFailedEpochFence EXCEPT ![b] = @ \/ fences]
     /\ earlierTimestamp' = [earlierTimestamp EXCEPT ![b] = FALSE]

@@ -311,30 +311,31 @@ class TransactionCoordinator:
         return self._prepare(self._decided(request, new_id), token, tells=self._tv2)
 
     def _decided(self, request: EndTxnRequest | None, new_id: ProducerId) -> TransactionLogValue:
-        """The decision that a producer has asked for; None: it is fenced, and the transaction aborted
-        (prepareFenceProducerEpoch). In TV2 every decision takes the next epoch; behind the last one `new_id` follows
-        with the completion. There is no epoch behind the last; without `RotateOnFence` a transaction may be open in
-        it."""
-        value, rules, fenced = self.value, self._rules, request is None
+        """The decision that a producer has asked for; None: it is fenced, and the transaction aborted. A fence takes
+        the next epoch (prepareFenceProducerEpoch). In TV2 so does a decision, but that of a fence
+        (prepareAbortOrCommit). Behind the last epoch `new_id` follows with the completion."""
+        value, rules, tv2, fenced = self.value, self._rules, self._tv2, request is None
         epoch, last = value.producer_epoch, value.last_producer_epoch
-        if self._tv2:
-            if not rules.bump_once(request) and fenced:
-                epoch = min(epoch + 1, self._last_epoch)
-            last = epoch
-        elif rules.fence_on_time_out(request):
-            last = NO_PRODUCER_EPOCH
-        ahead = fenced and rules.fence_once(self.has_failed_epoch_fence)
-        bumps = (rules.fence_on_time_out(request) and not ahead) or self._tv2
+        if rules.fence_on_time_out(request) or (fenced and tv2):
+            last = epoch if tv2 else NO_PRODUCER_EPOCH
+            if not rules.fence_once(self.has_failed_epoch_fence):
+                epoch = self._next_epoch(epoch)
+        if tv2 and not rules.bump_once(request):
+            epoch, last = self._next_epoch(epoch), epoch
         used_up = rules.rotate_on_fence if fenced else is_exhausted
-        rotates = self._tv2 and used_up(value.producer_epoch, self._last_epoch)
+        rotates = tv2 and used_up(value.producer_epoch, self._last_epoch)
         committed = request is not None and request.committed
         return value._replace(
             state=TransactionState.PREPARE_COMMIT if committed else TransactionState.PREPARE_ABORT,
             previous_producer_id=value.producer_id,
-            producer_epoch=min(epoch + 1, self._last_epoch) if bumps else epoch,
+            producer_epoch=epoch,
             last_producer_epoch=last,
             next_producer_id=new_id if rotates else NO_PRODUCER_ID,
         )
+
+    def _next_epoch(self, epoch: int) -> int:
+        """There is none behind the last; without `RotateOnFence` a transaction may be open in it."""
+        return min(epoch + 1, self._last_epoch)
 
     # --- the log ----------------------------------------------------------------------------------------------------
 
@@ -388,7 +389,7 @@ class TransactionCoordinator:
         kept = rules.keep_pending_on_retry(pending)
         if kept:
             self._retried = self._completing
-        elif pending.completed or rules.clear_pending_on_failure(pending):
+        if rules.clear_pending_on_failure(kept):
             self.pending = None
         return self._answered(CoordinatorResponse(Errors.COORDINATOR_NOT_AVAILABLE))
 

@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from enum import StrEnum
 
-from tidemark.common.errors import Errors
+from tidemark.common.errors import BrokenInvariant, Errors
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.transactions.messages import (
     AddPartitionsToTxnRequest,
@@ -55,7 +55,7 @@ class PendingProduce:
     def __init__(self, request: ProduceRequest, guard: VerificationGuard | None) -> None:
         self.request = request
         self.guard = guard
-        self.stage = ProduceStage.VERIFYING
+        self.stage = ProduceStage.WAITING if guard is None else ProduceStage.VERIFYING
         self.offset = -1
         self.duplicate = False
 
@@ -112,7 +112,10 @@ class PartitionLeader:
 
     def handle_verified(self, token: Token, now: int) -> Outcome:
         """A verified batch goes on."""
-        return self._append(self.verifying.pop(token), token, now)
+        pending = self.verifying.pop(token)
+        if pending.stage is not ProduceStage.VERIFIED:
+            raise BrokenInvariant(f"a batch goes on that is {pending.stage.value}")
+        return self._append(pending, token, now)
 
     def refuse_offsets(self, request: ProduceRequest, token: Token, error: Errors) -> ProduceResponse | None:
         """The group refuses a TxnOffsetCommit with this error. The group is asked when the transaction is verified, or

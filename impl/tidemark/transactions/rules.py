@@ -119,10 +119,10 @@ def complete_after_markers(unmarked: Collection[int]) -> bool:
 
 
 @case
-def clear_pending_on_failure(pending: TransactionState) -> bool:
-    """KAFKA-5351: a transition that could not be written is not pending any more. Without it the id answers
-    CONCURRENT_TRANSACTIONS for ever (row 86)."""
-    return not pending.completed
+def clear_pending_on_failure(kept: bool) -> bool:
+    """KAFKA-5351: a transition that could not be written is not pending any more, if it is not kept to be written
+    again. Without it the id answers CONCURRENT_TRANSACTIONS for ever (row 86)."""
+    return not kept
 
 
 @case
@@ -257,7 +257,7 @@ class Rules:
     accept_earlier_time: Callable[[int, int], bool] = accept_earlier_time
     complete_once: Callable[[object, object], bool] = complete_once
     complete_after_markers: Callable[[Collection[int]], bool] = complete_after_markers
-    clear_pending_on_failure: Callable[[TransactionState], bool] = clear_pending_on_failure
+    clear_pending_on_failure: Callable[[bool], bool] = clear_pending_on_failure
     keep_pending_on_retry: Callable[[TransactionState], bool] = keep_pending_on_retry
     resume_on_load: Callable[[TransactionState], bool] = resume_on_load
     persist_last_epoch: Callable[[int], bool] = persist_last_epoch
