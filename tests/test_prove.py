@@ -169,6 +169,12 @@ def test_cores_come_back_as_they_were_kept(tmp_path: Path) -> None:
         cores.read(tmp_path / "kept.json")
 
 
+def test_the_action_with_the_most_to_show_is_judged_first() -> None:
+    lemmas = frozenset({"A", "B", "C"})
+    kept = cores.Kept({("A", "Small"): frozenset(), ("A", "Large"): lemmas, ("B", "Large"): lemmas})
+    assert working.longest_first(["Init", "Small", "Large"], kept) == ["Large", "Small", "Init"]
+
+
 def test_a_known_open_condition_stays_open_untried() -> None:
     prover = proving.Prover(theorem("TwoPhaseInductive"))
     found = prover.judge(untried=[("DecisionIsKept", "TMRestart")])

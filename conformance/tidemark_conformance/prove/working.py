@@ -6,6 +6,7 @@ import concurrent.futures
 import functools
 import multiprocessing
 import time
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -71,6 +72,14 @@ def grounded(module: Path, theorem: Theorem, limit: int, judged: dict[str, bool]
     return judged[name] and grounded(below, inductive.read(name, below, cfg), limit, judged)
 
 
+def longest_first(actions: Sequence[str], kept: Kept) -> list[str]:
+    """The actions in the order of their kept cores' sizes, the largest first: no core idles while the last one ends."""
+    sizes = Counter[str]()
+    for (_, action), core in kept.cores.items():
+        sizes[action] += 1 + len(core)
+    return sorted(actions, key=lambda action: -sizes[action])
+
+
 def _spread(
     job: Job,
     limit: int,
@@ -84,7 +93,7 @@ def _spread(
     with concurrent.futures.ProcessPoolExecutor(
         machine.cores(), mp_context=context, initializer=raise_on_sigterm, initargs=(SystemExit,)
     ) as pool:
-        running = {pool.submit(one, job, limit, action, kept): action for action in actions}
+        running = {pool.submit(one, job, limit, action, kept): action for action in longest_first(actions, kept)}
         try:
             for future in concurrent.futures.as_completed(running):
                 conditions, excluded = future.result()
