@@ -14,6 +14,7 @@ from tidemark.groups.offset_records import (
     EndTransactionMarker,
     LogRecord,
     OffsetCommitValue,
+    OffsetOutcome,
     OffsetRecord,
     OffsetTombstone,
     StableOffsetFetchResponse,
@@ -154,11 +155,37 @@ class TestDeletion:
         coordinator = serving()
         coordinator.commit_offset(P, 3, 0)
         coordinator.rebalance((P,), 0)
-        assert coordinator.delete_offset(P) is None
-        assert coordinator.delete_group() is None
+        assert coordinator.delete_offset(P) == OffsetOutcome(error=Errors.GROUP_SUBSCRIBED_TO_TOPIC)
+        assert coordinator.delete_group() == OffsetOutcome(error=Errors.NON_EMPTY_GROUP)
         coordinator.rebalance((), 0)
-        assert coordinator.delete_offset(P) is not None
-        assert coordinator.delete_group() is not None
+        assert coordinator.delete_offset(P).record == LogRecord(3, OffsetTombstone(Cause.DELETE, (P,)))
+        assert coordinator.delete_group().record == LogRecord(4, OffsetTombstone(Cause.DELETE, (), True))
+
+    def test_where_nothing_is_nothing_is_deleted(self) -> None:
+        coordinator = serving()
+        assert coordinator.delete_group() == OffsetOutcome(error=Errors.GROUP_ID_NOT_FOUND)
+        assert coordinator.delete_offset(P) == OffsetOutcome()
+        assert coordinator.drop_topic(P) is None
+        stage(coordinator, P, 5)
+        outcome = coordinator.drop_topic(P)
+        assert outcome is not None
+        assert outcome.record == LogRecord(1, OffsetTombstone(Cause.TOPIC, (P,)))
+
+
+def test_a_broker_that_is_not_the_coordinator_writes_nothing() -> None:
+    """Requests are refused; sweeps, and commits of the log, change nothing."""
+    coordinator = OffsetCoordinator(OffsetRules(), RETENTION_MS)
+    for refused in (
+        coordinator.rebalance((P,), 0),
+        coordinator.commit_offset(P, 3, 0),
+        coordinator.delete_offset(P),
+        coordinator.delete_group(),
+    ):
+        assert refused == OffsetOutcome(error=Errors.NOT_COORDINATOR)
+    assert coordinator.expire_offsets(9_000) is None
+    assert coordinator.drop_topic(P) is None
+    assert coordinator.commit_entry() == OffsetOutcome()
+    assert not coordinator.waiting
 
 
 class TestTransaction:

@@ -170,7 +170,7 @@ class TransactionalGroup(OffsetCoordinator):
         """The answer to a request. A written record commits at once; its possible loss is modelled in Offsets."""
         if outcome.record is not None:
             outcome = self.commit_entry()
-        error = Errors.NONE
+        error = outcome.error
         for reply in outcome.replies:
             error = reply.response.error
         return error
