@@ -135,7 +135,7 @@ def test_who_may_commit(name: str, generation: int, instance: str | None, error:
     """In Kafka's order: the instance, the member, the generation; a client before KIP-447 names nothing."""
     group, members = grouped("a", "s")
     request = commit(group, members.get(name, name), generation, instance)
-    assert group.group_error(request) is error
+    assert group.offsets.group_error(request) is error
     assert group.commit_transactional_offsets((request,), Errors.NONE) is error
 
 
@@ -149,7 +149,7 @@ def test_who_may_commit(name: str, generation: int, instance: str | None, error:
 )
 def test_without_a_rule_others_may(rule: str, name: str, generation: int, instance: str | None) -> None:
     group, members = grouped("a", "s", rules=PROTOCOL.rules_without({rule}))
-    assert group.group_error(commit(group, members.get(name, name), generation, instance)) is Errors.NONE
+    assert group.offsets.group_error(commit(group, members.get(name, name), generation, instance)) is Errors.NONE
 
 
 @pytest.mark.parametrize(("committed", "offset"), [(True, 2), (False, 0)])

@@ -34,7 +34,7 @@ RETENTION_MS = 1_000
 
 
 def serving(rules: OffsetRules | None = None) -> OffsetCoordinator:
-    coordinator = OffsetCoordinator(rules or OffsetRules(), RETENTION_MS)
+    coordinator = coordinator_of(rules or OffsetRules(), RETENTION_MS)
     coordinator.become_coordinator(1, 0, (), {})
     return coordinator
 
@@ -174,7 +174,7 @@ class TestDeletion:
 
 def test_a_broker_that_is_not_the_coordinator_writes_nothing() -> None:
     """Requests are refused; sweeps, and commits of the log, change nothing."""
-    coordinator = OffsetCoordinator(OffsetRules(), RETENTION_MS)
+    coordinator = coordinator_of(OffsetRules(), RETENTION_MS)
     for refused in (
         coordinator.rebalance((P,), 0),
         coordinator.commit_offset(P, 3, 0),

@@ -40,6 +40,7 @@ from tidemark.groups.offset_records import (
     WriteTxnMarkerResponse,
 )
 from tidemark.groups.partitions import TopicPartition
+from tidemark.offsets.group import Group
 from tidemark.offsets.metadata import UNKNOWN_PRODUCER, OffsetMetadata, ProducerState, produced
 from tidemark.offsets.rules import OffsetRules
 
@@ -60,11 +61,12 @@ class Written:
 
 class OffsetCoordinator:
     """A broker's coordinator of one group's offsets; it serves while `epoch` is not 0. `retention_ms`: for how long an
-    offset is kept that nobody uses."""
+    offset is kept that nobody uses. `group` validates transactional commits."""
 
-    def __init__(self, rules: OffsetRules, retention_ms: int) -> None:
+    def __init__(self, rules: OffsetRules, retention_ms: int, group: Group) -> None:
         self._rules = rules
         self._retention_ms = retention_ms
+        self._group = group
         self._forget()
 
     def _forget(self) -> None:
@@ -166,11 +168,8 @@ class OffsetCoordinator:
     # --- transactional commits ----------------------------------------------------------------------------------
 
     def group_error(self, request: TxnOffsetCommitRequest) -> Errors:
-        """The group's error for a TxnOffsetCommit. A client before KIP-447 sends no generation, and is accepted."""
-        generation, current = request.generation_id, self.written.group.generation
-        if generation < 0 or self._rules.txn_commit_of_current_generation(generation, current):
-            return Errors.NONE
-        return Errors.ILLEGAL_GENERATION
+        """The group's error for a TxnOffsetCommit."""
+        return self._group.group_error(request, self.written.group)
 
     def open_here(self, request: TxnOffsetCommitRequest) -> bool:
         """The transaction is open at the partition, so that the transaction coordinator need not be asked."""

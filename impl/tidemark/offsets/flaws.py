@@ -14,6 +14,7 @@ from tidemark.groups.offset_records import (
     WriteTxnMarkerResponse,
 )
 from tidemark.offsets.coordinator import OffsetCoordinator, Written
+from tidemark.offsets.group import LoggedGroup
 from tidemark.offsets.metadata import UNKNOWN_PRODUCER
 from tidemark.offsets.rules import OffsetRules
 
@@ -69,10 +70,11 @@ FLAWED = {"validate_after_verification": ValidatesOnArrival, "materialise_first"
 def coordinator_of(rules: OffsetRules, retention_ms: int) -> OffsetCoordinator:
     """The coordinator of a broker with these rules: without `validate_after_verification`, or `materialise_first`, an
     older one."""
+    group = LoggedGroup(rules)
     if is_rule(rules.validate_after_verification):
         if is_rule(rules.materialise_first):
-            return OffsetCoordinator(rules, retention_ms)
-        return AnswersMarkerAtOnce(rules, retention_ms)
+            return OffsetCoordinator(rules, retention_ms, group)
+        return AnswersMarkerAtOnce(rules, retention_ms, group)
     if is_rule(rules.materialise_first):
-        return ValidatesOnArrival(rules, retention_ms)
-    return ValidatesAndAnswersAtOnce(rules, retention_ms)
+        return ValidatesOnArrival(rules, retention_ms, group)
+    return ValidatesAndAnswersAtOnce(rules, retention_ms, group)
