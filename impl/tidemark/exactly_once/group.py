@@ -183,14 +183,14 @@ class TransactionalGroup:
         """A TxnOffsetCommit arrives: the question to the transaction coordinator, which takes the group's partition of
         __consumer_offsets into the transaction (KIP-890, part 2). None if the transaction is open here."""
         first = requests[0]
-        if self.offsets.open_here(first):
+        if not self._rules.verify_transaction(self.offsets.open_here(first)):
             return None
         return AddPartitionsToTxnRequest(first.producer_id, first.producer_epoch, partition)
 
     def commit_transactional_offsets(self, requests: Commits, answer: Errors) -> Errors:
         """A TxnOffsetCommit that has been verified: its offsets are staged, or it is refused. `answer`: the transaction
         coordinator's, Errors.NONE if it was not asked."""
-        if answer is not Errors.NONE and self._rules.verify_transaction(self.offsets.open_here(requests[0])):
+        if answer is not Errors.NONE:
             return verification_error(answer)
         error = Errors.NONE
         for request in requests:
