@@ -19,7 +19,9 @@ from tidemark.groups.offset_records import (
 )
 from tidemark.groups.partitions import TopicPartition
 from tidemark.offsets.abstraction import TICK_MS, OffsetsTable
-from tidemark.offsets.flaws import coordinator_of
+from tidemark.offsets.coordinator import OffsetCoordinator
+from tidemark.offsets.flaws import added_partition, handled_marker, verified_on_arrival
+from tidemark.offsets.group import LoggedGroup
 from tidemark.offsets.rules import OffsetRules
 from tidemark.offsets.sim.network import Broker, CompactedLog, OffsetExchange
 from tidemark.offsets.sim.reader import Reader
@@ -41,7 +43,7 @@ class OffsetsCluster:
         self.rules = rules
         self.partitions = table.partitions
         self.log = CompactedLog(len(table.brokers), first)
-        self.coordinators = [coordinator_of(rules, table.retention_ms) for _ in table.brokers]
+        self.coordinators = [OffsetCoordinator(rules, table.retention_ms, LoggedGroup(rules)) for _ in table.brokers]
         self.coordinators[first].become_coordinator(1, 0, (), {})
         self.transactions = [Transaction(rules, number) for number in producers]
         self.commits: list[Commit | None] = [None for _ in producers]
@@ -174,10 +176,10 @@ class OffsetsCluster:
     def _verify(self, producer: int, exchange: Commit) -> Errors:
         """A coordinator asks the transaction coordinator, if it must."""
         coordinator, request = self.coordinators[exchange.broker], exchange.request
-        error = coordinator.verify_txn_offset_commit(request)
+        error = verified_on_arrival(self.rules, coordinator, request)
         if error is not Errors.NONE or coordinator.open_here(request):
             return error
-        return self.transactions[producer].add_partition(request)
+        return added_partition(self.transactions[producer], request)
 
     def receive_txn_reply(self, producer: int) -> bool:
         """A producer hears of its TxnOffsetCommit."""
@@ -228,7 +230,8 @@ class OffsetsCluster:
             self.late_markers[producer] = None
         else:
             self._waiting[exchange.token] = exchange
-        outcome = self.coordinators[exchange.broker].handle_marker(exchange.request, exchange.token)
+        coordinator = self.coordinators[exchange.broker]
+        outcome = handled_marker(self.rules, coordinator, exchange.request, exchange.token)
         exchange.arrived = outcome.record is not None
         self._settle(exchange.broker, outcome)
         self.recorder.did("HandleMarker" if exchange.arrived else "RejectMarker", exchange.broker, producer, is_late)
