@@ -179,9 +179,9 @@ def test_a_rule_is_asked_where_it_has_another_name_too() -> None:
 
 def test_a_card_shows_the_node_that_stands_in_place_of_a_rules() -> None:
     found = cards.flawed_rules("tidemark.offsets", "ValidateAfterVerification")
-    assert [one.text.partition("(")[0].splitlines()[-1] for one in found] == ["def _always", "class ValidatesOnArrival"]
+    assert [one.text.partition("(")[0].splitlines()[-1] for one in found] == ["def _always", "def verified_on_arrival"]
     found = cards.flawed_rules("tidemark.offsets", "MaterialiseFirst")
-    assert [one.text.partition("(")[0].splitlines()[-1] for one in found] == ["def _never", "class AnswersMarkerAtOnce"]
+    assert [one.text.partition("(")[0].splitlines()[-1] for one in found] == ["def _never", "def handled_marker"]
     assert len(cards.flawed_rules("tidemark.offsets", "FetchOnlyStable")) == 1
 
 

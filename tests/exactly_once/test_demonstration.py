@@ -13,6 +13,7 @@ import pytest
 from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.batching import VALUE
+from tidemark.exactly_once.sim.demonstrated import DEMONSTRATED, shown
 from tidemark.exactly_once.sim.demonstration import Counted, Demonstration
 from tidemark.exactly_once.sim.profiles import BATCHES
 from tidemark.idempotence.messages import ProduceRequest
@@ -21,12 +22,12 @@ from tidemark.producer_batching.partitioner import partition_for_key
 from tidemark.producer_batching.record_sizes import RECORD_BATCH_OVERHEAD, record_size
 from tidemark_conformance.cli import main
 from tidemark_conformance.paths import spec_root
-from tidemark_conformance.simulate.exactly_once_demo import CONFIG, SPEC, shown
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.tla.values import Fn
 from tidemark_conformance.trace.replay import events
 from tidemark_conformance.trace.schema import schema_of
 
+SPEC, CONFIG = (spec_root() / "exactly_once" / one for one in (DEMONSTRATED.spec, DEMONSTRATED.config))
 Capture = pytest.CaptureFixture[str]
 SMALL = ["--records", "900", "--partitions", "3", "--crash", "3", "--rebalance", "4"]
 
@@ -34,13 +35,13 @@ SMALL = ["--records", "900", "--partitions", "3", "--crash", "3", "--rebalance",
 @cache
 def header() -> dict[str, Any]:
     """Of Delivery's traces."""
-    schema = schema_of(load(spec_root() / SPEC, spec_root() / CONFIG))
+    schema = schema_of(load(SPEC, CONFIG))
     return schema.with_nodes(tuple(f"i{number}" for number in range(1, 7))).to_json()
 
 
 def strays(stream: bytes) -> int:
     """How many results a reader got again, before an earlier one, or from a partition that is not theirs."""
-    schema = schema_of(load(spec_root() / SPEC, spec_root() / CONFIG))
+    schema = schema_of(load(SPEC, CONFIG))
     *_, last = events(stream, schema)
     stray = last.state["stray"]
     assert isinstance(stray, Fn)
@@ -177,7 +178,7 @@ def test_the_command_says_how_to_explain_what_it_kept(spark: Any, tmp_path: Path
     ],
 )
 def test_the_verdict_says_what_is_amiss(missing: list[tuple[int, int]], converged: bool, verdict: str) -> None:
-    found = shown(3, 0, Counted(b"", 0, converged, missing, [], 3 - len(missing), {}))
+    found = shown(3, Counted(b"", 0, converged, missing, [], 3 - len(missing), {}))
     assert found.verdict.startswith(verdict)
     assert bool(found.wrong) is not found.verdict.startswith("exactly once")
 
@@ -188,7 +189,7 @@ def test_a_run_that_does_not_fit_brings_a_configuration_of_its_own(spark: Any, t
     assert main(["demo", "exactly-once", *few, "-o", str(out)]) == 0
     assert "i7}" in (out / "_Delivery.cfg").read_text()
     capsys.readouterr()
-    audited = ["audit", str(out), "--spec", str(spec_root() / SPEC), "--config", str(out / "_Delivery.cfg")]
+    audited = ["audit", str(out), "--spec", str(SPEC), "--config", str(out / "_Delivery.cfg")]
     assert main(audited) == 0
 
 

@@ -10,16 +10,17 @@ from simulated import SIMULATED
 from tidemark.exactly_once.message_processor import OUTPUT
 from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.sim import demonstration
+from tidemark.exactly_once.sim.demonstrated import DEMONSTRATED
 from tidemark.exactly_once.sim.demonstration import Demonstration
 from tidemark.exactly_once.sim.profiles import DEMONSTRATION, MISHAPS, PROFILES
 from tidemark.exactly_once.sim.run import ExactlyOnceRun
 from tidemark.simulator.shared import WORD
 from tidemark_conformance.paths import spec_root
-from tidemark_conformance.simulate.exactly_once_demo import CONFIG, SPEC
 from tidemark_conformance.tla.kernels.stream import End, records
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of
 
+SPEC, CONFIG = (spec_root() / "exactly_once" / one for one in (DEMONSTRATED.spec, DEMONSTRATED.config))
 (SIMULATOR,) = (one for one in SIMULATED if one.protocol == "exactly-once")
 
 
@@ -55,7 +56,7 @@ def test_every_kind_of_event_of_a_profile_happens(profile: str, monkeypatch: pyt
 
 
 def test_every_mishap_of_a_long_run_happens(monkeypatch: pytest.MonkeyPatch) -> None:
-    header = schema_of(load(spec_root() / SPEC, spec_root() / CONFIG)).with_nodes(["i1", "i2", "i3"]).to_json()
+    header = schema_of(load(SPEC, CONFIG)).with_nodes(["i1", "i2", "i3"]).to_json()
     left = waiting(Demonstration, {*MISHAPS, *DEMONSTRATION.weights}, monkeypatch)
     for seed in range(12):
         Demonstration(header, [1000, 1000, 1000], 2, 3, seed, PROTOCOL.rules_without(()), 3, 4).run(lambda _: None)
@@ -91,7 +92,7 @@ def test_what_is_late_arrives_or_never_will(chance: int, arrives: bool) -> None:
 
 
 def test_what_strikes_nobody_strikes_again() -> None:
-    header = schema_of(load(spec_root() / SPEC, spec_root() / CONFIG)).with_nodes(["i1", "i2", "i3"]).to_json()
+    header = schema_of(load(SPEC, CONFIG)).with_nodes(["i1", "i2", "i3"]).to_json()
     made = Demonstration(header, [9], 2, 1, 0, PROTOCOL.rules_without(()), 1, 0)
     made._delivery.begin()
     made._due = [(0, "crash")]
@@ -104,7 +105,7 @@ def test_what_strikes_nobody_strikes_again() -> None:
 
 
 def test_a_long_run_says_whether_it_came_to_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    schema = schema_of(load(spec_root() / SPEC, spec_root() / CONFIG))
+    schema = schema_of(load(SPEC, CONFIG))
     header = schema.with_nodes(["i1", "i2", "i3"]).to_json()
     for rests in (True, False):
         monkeypatch.setattr(demonstration, "heal", lambda _, rests=rests: rests)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import Errors
-from tidemark.exactly_once.flaws import isolation_level_of
+from tidemark.exactly_once.flaws import asking, heeded, isolation_level_of
 from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.results_partition import ResultsPartition
 from tidemark.exactly_once.rules import Rules
@@ -47,12 +47,13 @@ def test_without_isolation_it_reads_everything() -> None:
     ("without", "error"), [((), Errors.INVALID_PRODUCER_EPOCH), (("VerifyTransaction",), Errors.NONE)]
 )
 def test_a_batch_that_the_transaction_coordinator_refuses_is_refused(without: tuple[str, ...], error: Errors) -> None:
-    made = output(PROTOCOL.rules_without(without))
+    rules = PROTOCOL.rules_without(without)
+    made = output(asking(rules))
     late, following = ProduceRequest(2, 1, 0, 21), ProduceRequest(1, 1, 1, 13)
     assert made.verify_result(following) is None, "its transaction is open here"
     assert made.append_result(following, Errors.NONE) is Errors.NONE
     assert made.verify_result(late) == AddPartitionsToTxnRequest(2, 1, 0)
-    assert made.append_result(late, Errors.PRODUCER_FENCED) is error
+    assert made.append_result(late, heeded(rules, Errors.PRODUCER_FENCED)) is error
     assert made.verify_result(ProduceRequest(2, 0, 1, 22)) is None, "of an older epoch"
     assert made.append_result(ProduceRequest(2, 0, 1, 22), Errors.NONE) is Errors.INVALID_PRODUCER_EPOCH
 

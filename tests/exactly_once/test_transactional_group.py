@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import Errors
+from tidemark.exactly_once.flaws import asking, heeded
 from tidemark.exactly_once.group import TransactionalGroup
 from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.rules import Rules
@@ -135,7 +136,7 @@ def test_who_may_commit(name: str, generation: int, instance: str | None, error:
     """In Kafka's order: the instance, the member, the generation; a client before KIP-447 names nothing."""
     group, members = grouped("a", "s")
     request = commit(group, members.get(name, name), generation, instance)
-    assert group.group_error(request) is error
+    assert group.offsets.group_error(request) is error
     assert group.commit_transactional_offsets((request,), Errors.NONE) is error
 
 
@@ -149,7 +150,7 @@ def test_who_may_commit(name: str, generation: int, instance: str | None, error:
 )
 def test_without_a_rule_others_may(rule: str, name: str, generation: int, instance: str | None) -> None:
     group, members = grouped("a", "s", rules=PROTOCOL.rules_without({rule}))
-    assert group.group_error(commit(group, members.get(name, name), generation, instance)) is Errors.NONE
+    assert group.offsets.group_error(commit(group, members.get(name, name), generation, instance)) is Errors.NONE
 
 
 @pytest.mark.parametrize(("committed", "offset"), [(True, 2), (False, 0)])
@@ -211,10 +212,11 @@ def test_an_older_epoch_is_refused_behind_a_marker() -> None:
 
 @pytest.mark.parametrize(("without", "taken"), [((), False), (("VerifyTransaction",), True)])
 def test_a_commit_that_the_transaction_coordinator_refuses_is_refused(without: tuple[str, ...], taken: bool) -> None:
-    group, members = grouped("a", rules=PROTOCOL.rules_without(without))
+    rules = PROTOCOL.rules_without(without)
+    group, members = grouped("a", rules=asking(rules))
     request = commit(group, members["a"])
     assert group.verify_transactional_offsets((request,), 7) == AddPartitionsToTxnRequest(1, 0, 7)
-    error = group.commit_transactional_offsets((request,), Errors.PRODUCER_FENCED)
+    error = group.commit_transactional_offsets((request,), heeded(rules, Errors.PRODUCER_FENCED))
     assert error is (Errors.NONE if taken else Errors.INVALID_PRODUCER_EPOCH)
     stage(group, members["a"])
     assert group.verify_transactional_offsets((request,), 7) is None

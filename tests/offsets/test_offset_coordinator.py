@@ -14,6 +14,7 @@ from tidemark.groups.offset_records import (
     EndTransactionMarker,
     LogRecord,
     OffsetCommitValue,
+    OffsetOutcome,
     OffsetRecord,
     OffsetTombstone,
     StableOffsetFetchResponse,
@@ -23,7 +24,8 @@ from tidemark.groups.offset_records import (
 from tidemark.groups.partitions import TopicPartition
 from tidemark.offsets.compaction import compact
 from tidemark.offsets.coordinator import OffsetCoordinator
-from tidemark.offsets.flaws import coordinator_of
+from tidemark.offsets.flaws import added_partition, handled_marker, verified_on_arrival
+from tidemark.offsets.group import LoggedGroup
 from tidemark.offsets.metadata import OffsetMetadata
 from tidemark.offsets.rules import OffsetRules
 from tidemark.offsets.transaction import Transaction
@@ -33,9 +35,14 @@ RETENTION_MS = 1_000
 
 
 def serving(rules: OffsetRules | None = None) -> OffsetCoordinator:
-    coordinator = OffsetCoordinator(rules or OffsetRules(), RETENTION_MS)
+    coordinator = elsewhere(rules or OffsetRules())
     coordinator.become_coordinator(1, 0, (), {})
     return coordinator
+
+
+def elsewhere(rules: OffsetRules) -> OffsetCoordinator:
+    """Of a broker that is not the coordinator."""
+    return OffsetCoordinator(rules, RETENTION_MS, LoggedGroup(rules))
 
 
 def commit_all(coordinator: OffsetCoordinator) -> list[Errors]:
@@ -101,45 +108,32 @@ class TestTransactions:
             ((), (Errors.NONE, Errors.NONE), (Errors.ILLEGAL_GENERATION, Errors.NONE)),
             (("ValidateAfterVerification",), (Errors.NONE, Errors.ILLEGAL_GENERATION), (Errors.NONE, Errors.NONE)),
         ):
-            coordinator = coordinator_of(rules_without(OffsetRules, without), RETENTION_MS)
-            coordinator.become_coordinator(1, 0, (), {})
+            rules = rules_without(OffsetRules, without)
+            coordinator = serving(rules)
             coordinator.rebalance((P,), 0)
             requests = [TxnOffsetCommitRequest(producer, 0, producer, P, 5) for producer in (1, 2)]
-            assert tuple(map(coordinator.verify_txn_offset_commit, requests)) == on_arrival
+            assert tuple(verified_on_arrival(rules, coordinator, request) for request in requests) == on_arrival
             coordinator.rebalance((P, Q), 0)
             assert tuple(handled(coordinator, request) for request in requests) == afterwards
 
     def test_a_marker_is_answered_when_it_has_committed(self) -> None:
-        """Where offsets are at stake, an older coordinator answers it at once, also one without the other rule."""
+        """Where offsets are at stake, an older coordinator answers it at once."""
         marker, early = WriteTxnMarkerRequest(0, 1, True), (Errors.NONE,)
-        for without, answer in (
-            ((), ()),
-            (("ValidateAfterVerification",), ()),
-            (("MaterialiseFirst",), early),
-            (("MaterialiseFirst", "ValidateAfterVerification"), early),
-        ):
-            coordinator = coordinator_of(rules_without(OffsetRules, without), RETENTION_MS)
-            coordinator.become_coordinator(1, 0, (), {})
+        for without, answer in (((), ()), (("MaterialiseFirst",), early)):
+            rules = rules_without(OffsetRules, without)
+            coordinator = serving(rules)
             for at_stake in (True, False):
                 if at_stake:
                     stage(coordinator, P, 5)
                     commit_all(coordinator)
-                outcome = coordinator.handle_marker(marker, "marker")
+                outcome = handled_marker(rules, coordinator, marker, "marker")
                 expected = answer if at_stake else ()
                 assert tuple(reply.response.error for reply in outcome.replies) == expected, without
                 assert commit_all(coordinator) == ([] if expected else [Errors.NONE]), without
             assert fetched(coordinator).offsets[P] == 5
             stage(coordinator, P, 6, epoch=1)
-            (reply,) = coordinator.handle_marker(marker, "marker").replies
+            (reply,) = handled_marker(rules, coordinator, marker, "marker").replies
             assert reply.response.error is Errors.INVALID_PRODUCER_EPOCH
-
-    def test_without_both_rules_a_commit_is_validated_on_arrival(self) -> None:
-        without = ("MaterialiseFirst", "ValidateAfterVerification")
-        coordinator = coordinator_of(rules_without(OffsetRules, without), RETENTION_MS)
-        coordinator.become_coordinator(1, 0, (), {})
-        coordinator.rebalance((P,), 0)
-        request = TxnOffsetCommitRequest(0, 0, 0, P, 5)
-        assert coordinator.verify_txn_offset_commit(request) is Errors.ILLEGAL_GENERATION
 
     def test_a_commit_is_refused_by_who_is_no_coordinator(self) -> None:
         coordinator = serving()
@@ -154,11 +148,37 @@ class TestDeletion:
         coordinator = serving()
         coordinator.commit_offset(P, 3, 0)
         coordinator.rebalance((P,), 0)
-        assert coordinator.delete_offset(P) is None
-        assert coordinator.delete_group() is None
+        assert coordinator.delete_offset(P) == OffsetOutcome(error=Errors.GROUP_SUBSCRIBED_TO_TOPIC)
+        assert coordinator.delete_group() == OffsetOutcome(error=Errors.NON_EMPTY_GROUP)
         coordinator.rebalance((), 0)
-        assert coordinator.delete_offset(P) is not None
-        assert coordinator.delete_group() is not None
+        assert coordinator.delete_offset(P).record == LogRecord(3, OffsetTombstone(Cause.DELETE, (P,)))
+        assert coordinator.delete_group().record == LogRecord(4, OffsetTombstone(Cause.DELETE, (), True))
+
+    def test_where_nothing_is_nothing_is_deleted(self) -> None:
+        coordinator = serving()
+        assert coordinator.delete_group() == OffsetOutcome(error=Errors.GROUP_ID_NOT_FOUND)
+        assert coordinator.delete_offset(P) == OffsetOutcome()
+        assert coordinator.drop_topic(P) is None
+        stage(coordinator, P, 5)
+        outcome = coordinator.drop_topic(P)
+        assert outcome is not None
+        assert outcome.record == LogRecord(1, OffsetTombstone(Cause.TOPIC, (P,)))
+
+
+def test_a_broker_that_is_not_the_coordinator_writes_nothing() -> None:
+    """Requests are refused; sweeps, and commits of the log, change nothing."""
+    coordinator = elsewhere(OffsetRules())
+    for refused in (
+        coordinator.rebalance((P,), 0),
+        coordinator.commit_offset(P, 3, 0),
+        coordinator.delete_offset(P),
+        coordinator.delete_group(),
+    ):
+        assert refused == OffsetOutcome(error=Errors.NOT_COORDINATOR)
+    assert coordinator.expire_offsets(9_000) is None
+    assert coordinator.drop_topic(P) is None
+    assert coordinator.commit_entry() == OffsetOutcome()
+    assert not coordinator.waiting
 
 
 class TestTransaction:
@@ -177,6 +197,19 @@ class TestTransaction:
         transaction.receive_marker_reply(Errors.NONE)
         assert transaction.send_marker() is None
         assert transaction.begin()
+
+    def test_without_a_rule_a_late_commit_is_accepted_and_adds_nothing(self) -> None:
+        transaction = Transaction(rules_without(OffsetRules, {"CommitOfOngoingTransaction"}), 0)
+        late = TxnOffsetCommitRequest(0, 0, -1, P, 5)
+        assert transaction.begin()
+        assert transaction.end(False)
+        for phase in ("idle", "ongoing"):
+            assert (transaction.phase, transaction.epoch) == (phase, 1)
+            assert added_partition(transaction, late) is Errors.NONE
+            assert not transaction.added
+            transaction.begin()
+        assert added_partition(transaction, late._replace(producer_epoch=1)) is Errors.NONE
+        assert transaction.added
 
     def test_after_a_failed_commit_it_can_only_be_aborted(self) -> None:
         transaction = Transaction(OffsetRules(), 0)

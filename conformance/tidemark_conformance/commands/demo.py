@@ -1,7 +1,6 @@
 """`tidemark demo PROTOCOL`: one long run of an implementation that a person can follow, counted at its end and audited.
 
-A protocol that has one names it in `spec/<protocol>/protocol.toml` (`demonstration = "package.module:name"`, see
-simulate/demonstration.py).
+A protocol that has one names it in its descriptor (simulate/demonstration.py).
 """
 
 from __future__ import annotations
@@ -12,7 +11,7 @@ import time
 from collections.abc import Iterable
 from contextlib import nullcontext
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Console
 from rich.table import Table
@@ -25,11 +24,14 @@ from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.paths import temporary_folder
 from tidemark_conformance.report import document
 from tidemark_conformance.report.audit import headline
-from tidemark_conformance.simulate.demonstration import Demonstrated, Demonstration, demonstrations
+from tidemark_conformance.simulate.demonstration import Shown, demonstrations
 from tidemark_conformance.spark.session import spark_session
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.parquet import PartWriter
 from tidemark_conformance.trace.schema import schema_of
+
+if TYPE_CHECKING:
+    from tidemark.simulator.demonstration import Demonstrated
 
 SHOWN = 10
 """So many of the things that are wrong are named one by one."""
@@ -40,10 +42,10 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     known = demonstrations()
     which = parser.add_subparsers(dest="protocol", required=True, metavar="PROTOCOL", help=_choices(known))
     for name, one in known.items():
-        chosen = which.add_parser(name, description=one.summary)
+        chosen = which.add_parser(name, description=one.demonstration.summary)
         one.add_arguments(chosen)
         chosen.add_argument("--seed", type=int, default=0, metavar="K", help="another seed, another run (0)")
-        chosen.add_argument("--without", metavar="RULE[,RULE]", help=one.without)
+        chosen.add_argument("--without", metavar="RULE[,RULE]", help=one.demonstration.without)
         chosen.add_argument("--master", help="Spark's master for the audit (default: local[2])")
         chosen.add_argument(
             "-o", "--output", type=Path, metavar="DIR", help="keep the trace here (a folder that is new or empty)"
@@ -75,16 +77,16 @@ def _require_empty(out: Path) -> None:
             raise Unusable(f"{out} is not empty, and nothing in it is overwritten; choose another folder")
 
 
-def _demonstrate(args: argparse.Namespace, one: Demonstration, out: Path, console: Console) -> int:
-    judged_by = one.judged_by(args, out)
-    specification = load(*judged_by)
-    header = schema_of(specification).with_nodes(one.nodes(args))
+def _demonstrate(args: argparse.Namespace, one: Shown, out: Path, console: Console) -> int:
+    prepared = one.prepared(args, out)
+    specification = load(prepared.spec, prepared.config)
+    header = schema_of(specification).with_nodes(prepared.nodes)
     started = time.monotonic()
-    with progress(one.summary, one.counted) as bar:
-        found = one.run(args, header.to_json(), bar)
+    with progress(one.demonstration.summary, one.demonstration.counted) as bar:
+        found = prepared.run(header.to_json(), bar)
     seconds = time.monotonic() - started
     with PartWriter(out / "part-0.parquet", header) as writer:
-        writer.add(found.trace.trace, found.trace.steps, found.trace.stream)
+        writer.add(f"seed-{args.seed}", found.steps, found.stream)
     if args.json != "-":
         _render(found, seconds, console)
     with spark_session(args.master) as session, progress(f"audit of {specification.module.name}") as bar:
@@ -100,7 +102,7 @@ def _demonstrate(args: argparse.Namespace, one: Demonstration, out: Path, consol
         if result.failed and args.output is None:
             console.print("-o DIR keeps the trace, and `tidemark explain DIR` says why")
         elif result.failed:
-            console.print(f"`{_explaining(out, *judged_by)}` says why")
+            console.print(f"`{_explaining(out, prepared.spec, prepared.config)}` says why")
     return code
 
 

@@ -6,7 +6,6 @@ them by name.
     config = "TwoPhase.cfg"
     implementation = "package.module:DESCRIPTOR"   # a `tidemark.simulator.protocol.Protocol`; or, of anybody's program,
     simulator = "package.module:factory"           # a function that makes traces
-    demonstration = "package.module:class"         # `tidemark demo` (simulate/demonstration.py); may be missing
     sizes = { 5 = "TwoPhaseFive.cfg" }             # other sizes, for `tidemark simulate --size`
     traces = 100000                                # how many unflawed ones `tidemark verify` makes at most
     order = 1                                      # its place in lists; without one it comes last
@@ -91,14 +90,12 @@ class Entry:
 class Protocol(Entry):
     """A protocol with a simulator; `spec` and `config` are the files by which its traces are judged.
 
-    `demonstration`: a class as `package.module:name`, "" where there is none. `sizes`: size -> its cfg. `unreached`:
-    "action A", "rule R held" or "rule R blocked" -> why the unflawed run need not show it. `traces`: `tidemark verify`
-    makes at most so many unflawed traces (0: as many as for any protocol).
+    `sizes`: size -> its cfg. `unreached`: "action A", "rule R held" or "rule R blocked" -> why the unflawed run need
+    not show it. `traces`: `tidemark verify` makes at most so many unflawed traces (0: as many as for any protocol).
     """
 
     spec: Path = Path()
     config: Path = Path()
-    demonstration: str = ""
     sizes: dict[int, Path] = field(default_factory=dict)
     unreached: dict[str, str] = field(default_factory=dict)
     traces: int = 0
@@ -201,7 +198,6 @@ def _protocol(name: str, entry: Mapping[str, Any], path: Path) -> Protocol:
             **_named(entry),
             spec=folder / entry["spec"],
             config=folder / entry["config"],
-            demonstration=str(entry.get("demonstration", "")),
             sizes={int(size): folder / config for size, config in entry.get("sizes", {}).items()},
             unreached=dict(entry.get("unreached", {})),
             traces=int(entry.get("traces", 0)),

@@ -168,19 +168,19 @@ class Abstraction(Abstract):
 
     def committed(self) -> Key:
         """The committed offset of every partition, 0 without one."""
-        offsets = self._group.committed.offsets
+        offsets = self._group.offsets.committed.offsets
         return tuple([offsets[one].offset if one in offsets else 0 for one in self._group.partitions])
 
     def staged(self, i: int) -> Key:
         """The offsets that an instance's transaction has pending in the group."""
-        staged = self._group.committed.pending.get(i + 1)
+        staged = self._group.offsets.committed.pending.get(i + 1)
         if staged is None:
             return (NONE,) * self._partitions
         return tuple([staged[one].offset if one in staged else NONE for one in self._group.partitions])
 
     def known(self, i: int) -> Key:
         """The producer epoch that the group's partition knows."""
-        known = self._group.producers.get(i + 1)
+        known = self._group.offsets.producers.get(i + 1)
         return NO_EPOCH if known is None else known.epoch
 
     # --- the output -------------------------------------------------------------------------------------------------

@@ -4,12 +4,15 @@ does."""
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
+from tidemark.common.errors import Errors
 from tidemark.common.rule_kinds import is_rule
 from tidemark.exactly_once.message_processor import MessageProcessor
 from tidemark.exactly_once.rules import Rules
 from tidemark.groups.partitions import TopicPartition
 from tidemark.transactions.messages import EndTxnRequest, IsolationLevel
+from tidemark.transactions.rules import verify_transaction
 from tidemark.transactions.transactional_producer import ProducerState, TransactionalProducer
 
 
@@ -42,5 +45,21 @@ def isolation_level_of(rules: Rules) -> IsolationLevel:
     return IsolationLevel.READ_COMMITTED if is_rule(rules.read_committed) else IsolationLevel.READ_UNCOMMITTED
 
 
-FLAWED = {"commit_without_error": CommitsAfterError, "read_committed": isolation_level_of}
+def asking(rules: Rules) -> Rules:
+    """The rules of the group and of the results' leader. Without `verify_transaction` these ask the transaction
+    coordinator all the same: in version 2 the question takes the partition into the transaction."""
+    return replace(rules, verify_transaction=verify_transaction)
+
+
+def heeded(rules: Rules, answer: Errors) -> Errors:
+    """The transaction coordinator's answer, as the group or the leader takes it: without `verify_transaction` neither
+    heeds a refusal."""
+    return answer if is_rule(rules.verify_transaction) else Errors.NONE
+
+
+FLAWED = {
+    "verify_transaction": heeded,
+    "commit_without_error": CommitsAfterError,
+    "read_committed": isolation_level_of,
+}
 """Rule -> what stands in its place."""

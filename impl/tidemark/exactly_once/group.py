@@ -1,5 +1,5 @@
-"""The coordinator of a group whose members commit in transactions: offsets, and the members that may commit them
-(KIP-447).
+"""A group whose members commit in transactions (KIP-447): the members, and beside them the coordinator of the offsets,
+which asks the group whether a member may commit.
 
     join_group, remove_member, replace_member   who is a member; nobody hears of it but by the next generation, except a
                                                 process that takes the place of its static instance (KIP-345)
@@ -8,7 +8,8 @@
     commit_offsets                              a plain OffsetCommit
 
 What goes before a generation (joining, electing a leader, time-outs) is the classic group's affair
-(classic_group/coordinator.py); here a rebalance is one step. Offsets, staged offsets and markers are the base class's.
+(classic_group/coordinator.py); here a rebalance is one step. Offsets, staged offsets and markers are the affair of the
+offsets' coordinator (offsets/coordinator.py).
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from tidemark.groups.assignors.round_robin import assign_round_robin
 from tidemark.groups.messages import NO_OFFSET, OffsetCommitRequest
 from tidemark.groups.offset_records import (
     OffsetOutcome,
+    OffsetsGroup,
     StableOffsetFetchResponse,
     TxnOffsetCommitRequest,
     WriteTxnMarkerRequest,
@@ -37,13 +39,13 @@ EVERY_RULE = Rules()
 """The rules are those of transactional commits; other requests of members are checked in any case."""
 
 
-class TransactionalGroup(OffsetCoordinator):
+class TransactionalGroup:
     """`members`: in the order in which their ids were issued; `joined`: those who have joined the next
-    generation; `instances`: the member of each static instance; `owner`: whose each partition is."""
+    generation; `instances`: the member of each static instance; `owner`: whose each partition is; `offsets`: the
+    coordinator of the offsets."""
 
     def __init__(self, rules: Rules, topic: str, partitions: int) -> None:
-        super().__init__(rules.for_offsets(), RETENTION_MS)
-        self._member_rules = rules
+        self._rules = rules
         self._topic = topic
         self.partitions = tuple(TopicPartition(topic, number) for number in range(partitions))
         self.issued = 0
@@ -52,7 +54,8 @@ class TransactionalGroup(OffsetCoordinator):
         self.joined: set[MemberId] = set()
         self.instances: dict[str, MemberId] = {}
         self.owner: list[MemberId] = [UNKNOWN_MEMBER_ID] * partitions
-        self.become_coordinator(1, 0, (), {})
+        self.offsets = OffsetCoordinator(rules.for_offsets(), RETENTION_MS, self)
+        self.offsets.become_coordinator(1, 0, (), {})
 
     # --- members ----------------------------------------------------------------------------------------------------
 
@@ -149,12 +152,13 @@ class TransactionalGroup(OffsetCoordinator):
 
     # --- offsets ----------------------------------------------------------------------------------------------------
 
-    def group_error(self, request: TxnOffsetCommitRequest) -> Errors:
-        """The group's error for a TxnOffsetCommit. Clients before KIP-447 name no member and no generation."""
+    def group_error(self, request: TxnOffsetCommitRequest, written: OffsetsGroup) -> Errors:
+        """The group's error for a TxnOffsetCommit: the log knows nothing of the members. Clients before KIP-447 name no
+        member and no generation."""
         member_id, instance, generation = request.member_id, request.group_instance_id, request.generation_id
         if member_id == UNKNOWN_MEMBER_ID and generation < 0:
             return Errors.NONE
-        return self._commit_error(self._member_rules, member_id, instance, generation)
+        return self._commit_error(self._rules, member_id, instance, generation)
 
     def _commit_error(self, rules: Rules, member_id: MemberId, instance: str | None, generation: int) -> Errors:
         """The error for a commit of a member (ClassicGroup.validateOffsetCommit). Kafka's order of checks: the
@@ -169,8 +173,8 @@ class TransactionalGroup(OffsetCoordinator):
     def _answer(self, outcome: OffsetOutcome) -> Errors:
         """The answer to a request. A written record commits at once; its possible loss is modelled in Offsets."""
         if outcome.record is not None:
-            outcome = self.commit_entry()
-        error = Errors.NONE
+            outcome = self.offsets.commit_entry()
+        error = outcome.error
         for reply in outcome.replies:
             error = reply.response.error
         return error
@@ -179,25 +183,25 @@ class TransactionalGroup(OffsetCoordinator):
         """A TxnOffsetCommit arrives: the question to the transaction coordinator, which takes the group's partition of
         __consumer_offsets into the transaction (KIP-890, part 2). None if the transaction is open here."""
         first = requests[0]
-        if self.open_here(first):
+        if not self._rules.verify_transaction(self.offsets.open_here(first)):
             return None
         return AddPartitionsToTxnRequest(first.producer_id, first.producer_epoch, partition)
 
     def commit_transactional_offsets(self, requests: Commits, answer: Errors) -> Errors:
         """A TxnOffsetCommit that has been verified: its offsets are staged, or it is refused. `answer`: the transaction
         coordinator's, Errors.NONE if it was not asked."""
-        if answer is not Errors.NONE and self._member_rules.verify_transaction(self.open_here(requests[0])):
+        if answer is not Errors.NONE:
             return verification_error(answer)
         error = Errors.NONE
         for request in requests:
-            error = self._answer(self.handle_txn_offset_commit(request, request.partition, NOW_MS))
+            error = self._answer(self.offsets.handle_txn_offset_commit(request, request.partition, NOW_MS))
             if error is not Errors.NONE:
                 break
         return error
 
     def end_transaction(self, request: WriteTxnMarkerRequest) -> Errors:
         """A marker: what the transaction has staged counts, or is dropped; or the marker is refused."""
-        return self._answer(self.handle_marker(request, request.producer_id))
+        return self._answer(self.offsets.handle_marker(request, request.producer_id))
 
     def offset_commit_error(self, member_id: MemberId, instance: str | None, generation: int) -> Errors:
         """The error for a plain OffsetCommit."""
@@ -208,17 +212,17 @@ class TransactionalGroup(OffsetCoordinator):
         error = self.offset_commit_error(request.member_id, request.group_instance_id, request.generation_id)
         if error is Errors.NONE:
             for partition, offset in request.offsets.items():
-                self._answer(self.commit_offset(partition, offset, NOW_MS))
+                error = self._answer(self.offsets.commit_offset(partition, offset, NOW_MS))
         return error
 
     def offset(self, partition: TopicPartition) -> int:
         """The committed offset, 0 without one."""
-        known = self.committed.offsets.get(partition)
+        known = self.offsets.committed.offsets.get(partition)
         return 0 if known is None else known.offset
 
     def stable_offset(self, partition: TopicPartition) -> int | None:
         """OffsetFetch with require_stable: the committed offset, 0 without one; None: UNSTABLE_OFFSET_COMMIT."""
-        response = self.fetch_offsets((partition,), True, None).replies[0].response
+        response = self.offsets.fetch_offsets((partition,), True, None).replies[0].response
         if not isinstance(response, StableOffsetFetchResponse) or response.unstable:
             return None
         return max(0, response.offsets.get(partition, NO_OFFSET))

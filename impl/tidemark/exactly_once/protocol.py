@@ -1,10 +1,11 @@
-"""The descriptor of exactly once: nodes, profiles, simulator, stage and words."""
+"""The descriptor of exactly once: nodes, profiles, simulator, stage, words and demonstration."""
 
 from __future__ import annotations
 
 from functools import partial
 
 from tidemark.exactly_once.rules import Rules
+from tidemark.exactly_once.sim.demonstrated import DEMONSTRATED
 from tidemark.exactly_once.sim.profiles import MIXES, PROFILES
 from tidemark.exactly_once.sim.run import ExactlyOnceSimulator
 from tidemark.exactly_once.sim.scenario import STAGE
@@ -24,4 +25,5 @@ PROTOCOL = Protocol(
     scenario=partial(run_script, STAGE),
     lost="or repeated results",
     healed="groups",
+    demonstration=DEMONSTRATED,
 )

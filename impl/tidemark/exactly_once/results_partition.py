@@ -35,18 +35,16 @@ class ResultsPartition(TransactionalPartition):
     def verify_result(self, request: ProduceRequest) -> AddPartitionsToTxnRequest | None:
         """A batch arrives: the question to the transaction coordinator, which takes the partition into the transaction
         (KIP-890, part 2). None if the transaction is open here, or the batch is of an older epoch."""
-        producer_id, epoch = request.producer_id, request.producer_epoch
-        if self.is_stale(request) or self.has_ongoing_transaction(producer_id, epoch):
+        if not self.must_verify(request):
             return None
-        return AddPartitionsToTxnRequest(producer_id, epoch, self.number)
+        return AddPartitionsToTxnRequest(request.producer_id, request.producer_epoch, self.number)
 
     def append_result(self, request: ProduceRequest, answer: Errors) -> Errors:
         """A batch that has been verified is written, and is replicated at once; or it is refused. `answer`: the
         transaction coordinator's, Errors.NONE if it was not asked. A duplicate is answered and not written."""
         if self.is_stale(request):
             return Errors.INVALID_PRODUCER_EPOCH
-        ongoing = self.has_ongoing_transaction(request.producer_id, request.producer_epoch)
-        if answer is not Errors.NONE and self._leader_rules.verify_transaction(ongoing):
+        if answer is not Errors.NONE:
             return verification_error(answer)
         if self.duplicate_of(request) is not None:
             return Errors.NONE

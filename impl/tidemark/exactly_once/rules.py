@@ -115,6 +115,7 @@ class Rules:
         return TransactionRules(
             request_of_current_epoch=self.request_of_current_epoch,
             fence_open_transaction=self.fence_open_transaction,
+            verify_transaction=self.verify_transaction,
             epoch_not_older=self.epoch_not_older,
             marker_of_its_transaction=lambda epoch, known: self.marker_ends_older_epoch(
                 epoch, known.epoch, known.is_open
@@ -136,7 +137,6 @@ class Rules:
         """The rules of the group's committed offsets. Of two offsets the one whose marker comes later counts: which was
         written later is Offsets' affair (KAFKA-5247)."""
         return OffsetRules(
-            txn_commit_of_current_generation=self.txn_commit_of_current_generation,
             keep_later_record=lambda existing, new: False,
             producer_epoch_not_older=self.epoch_not_older,
             marker_ends_older_epoch=self.marker_ends_older_epoch,

@@ -158,7 +158,9 @@ class OffsetReply:
 
 @value
 class OffsetOutcome:
-    """A handler's outcome: a record to be appended, or none, and replies to be sent."""
+    """A handler's outcome: a record to be appended, or none, and replies to be sent. `error`: the refusal of a request
+    that has no token."""
 
     record: LogRecord | None = None
     replies: tuple[OffsetReply, ...] = ()
+    error: Errors = Errors.NONE

@@ -5,10 +5,11 @@
     become_coordinator  replays the log: all that this broker knows then is what was committed
     resign              another broker leads the partition of __consumer_offsets: this one knows nothing any more
 
-The caller appends the record of an outcome to the log, in order, and sends the replies. Every handler is an action of
-the specification, under its name. A transactional commit is handled in two parts, because the transaction coordinator
-is asked in between (CoordinatorRuntime.scheduleTransactionalWriteOperation): `verify_txn_offset_commit`, then
-`handle_txn_offset_commit`, which validates it.
+The caller appends the record of an outcome to the log, in order, and sends the replies. A broker that is not the
+coordinator refuses with NOT_COORDINATOR, and does nothing at a sweep or at a commit of the log (CoordinatorRuntime).
+Every handler is an action of the specification, under its name. A transactional commit is handled in two parts, because
+the transaction coordinator is asked in between (CoordinatorRuntime.scheduleTransactionalWriteOperation):
+`verify_txn_offset_commit`, then `handle_txn_offset_commit`, which validates it.
 """
 
 from __future__ import annotations
@@ -39,10 +40,13 @@ from tidemark.groups.offset_records import (
     WriteTxnMarkerResponse,
 )
 from tidemark.groups.partitions import TopicPartition
+from tidemark.offsets.group import Group
 from tidemark.offsets.metadata import UNKNOWN_PRODUCER, OffsetMetadata, ProducerState, produced
 from tidemark.offsets.rules import OffsetRules
 
 REFUSED_AS_ABSENT = StableOffsetFetchResponse(Errors.NOT_COORDINATOR, {})
+ELSEWHERE = OffsetOutcome(error=Errors.NOT_COORDINATOR)
+"""Another broker is the coordinator."""
 
 
 @value
@@ -57,11 +61,12 @@ class Written:
 
 class OffsetCoordinator:
     """A broker's coordinator of one group's offsets; it serves while `epoch` is not 0. `retention_ms`: for how long an
-    offset is kept that nobody uses."""
+    offset is kept that nobody uses. `group` validates transactional commits."""
 
-    def __init__(self, rules: OffsetRules, retention_ms: int) -> None:
+    def __init__(self, rules: OffsetRules, retention_ms: int, group: Group) -> None:
         self._rules = rules
         self._retention_ms = retention_ms
+        self._group = group
         self._forget()
 
     def _forget(self) -> None:
@@ -90,12 +95,16 @@ class OffsetCoordinator:
 
     def rebalance(self, subscribed: tuple[TopicPartition, ...], now_ms: int) -> OffsetOutcome:
         """The group has a new generation, whose members subscribe to these partitions; (): all have gone."""
+        if not self.serving:
+            return ELSEWHERE
         state = OffsetsGroupState.STABLE if subscribed else OffsetsGroupState.EMPTY
         group = OffsetsGroup(state, self.written.group.generation + 1, subscribed, now_ms)
         return OffsetOutcome(self._write(group))
 
     def commit_offset(self, partition: TopicPartition, offset: int, now_ms: int) -> OffsetOutcome:
         """An OffsetCommit that the group has accepted."""
+        if not self.serving:
+            return ELSEWHERE
         return OffsetOutcome(self._write(OffsetCommitValue(partition, offset, now_ms)))
 
     def _expired(self, partition: TopicPartition, now_ms: int) -> bool:
@@ -113,7 +122,9 @@ class OffsetCoordinator:
 
     def expire_offsets(self, now_ms: int) -> OffsetOutcome | None:
         """The sweep. A group that keeps no offset, has no member and no open transaction goes, too. None: nothing is
-        due."""
+        due, or this broker is not the coordinator."""
+        if not self.serving:
+            return None
         written = self.written
         expired = tuple([one for one in sorted(written.offsets) if self._expired(one, now_ms)])
         group = (
@@ -127,30 +138,38 @@ class OffsetCoordinator:
             return None
         return OffsetOutcome(self._write(OffsetTombstone(Cause.EXPIRY, expired, group)))
 
-    def delete_offset(self, partition: TopicPartition) -> OffsetOutcome | None:
-        """An OffsetDelete, of an offset that there is; None: it is refused with GROUP_SUBSCRIBED_TO_TOPIC."""
+    def delete_offset(self, partition: TopicPartition) -> OffsetOutcome:
+        """An OffsetDelete. A partition without an offset is not refused, and nothing is written for it."""
+        if not self.serving:
+            return ELSEWHERE
         if not self._rules.delete_only_unsubscribed(partition, self.written.group.subscribed):
-            return None
+            return OffsetOutcome(error=Errors.GROUP_SUBSCRIBED_TO_TOPIC)
+        if not self.written.has_offset(partition):
+            return OffsetOutcome()
         return OffsetOutcome(self._write(OffsetTombstone(Cause.DELETE, (partition,))))
 
-    def delete_group(self) -> OffsetOutcome | None:
-        """A DeleteGroups, of a group that there is; None: it is refused with NON_EMPTY_GROUP."""
-        if not self._rules.delete_only_empty_group(self.written.group.state):
-            return None
+    def delete_group(self) -> OffsetOutcome:
+        """A DeleteGroups."""
+        if not self.serving:
+            return ELSEWHERE
+        state = self.written.group.state
+        if state is OffsetsGroupState.NONE:
+            return OffsetOutcome(error=Errors.GROUP_ID_NOT_FOUND)
+        if not self._rules.delete_only_empty_group(state):
+            return OffsetOutcome(error=Errors.NON_EMPTY_GROUP)
         return OffsetOutcome(self._write(OffsetTombstone(Cause.DELETE, tuple(self.written.partitions()), True)))
 
-    def drop_topic(self, partition: TopicPartition) -> OffsetOutcome:
-        """The topic was deleted."""
+    def drop_topic(self, partition: TopicPartition) -> OffsetOutcome | None:
+        """The topic was deleted. None: there is no offset of it, or this broker is not the coordinator."""
+        if not self.serving or not self.written.has_offset(partition):
+            return None
         return OffsetOutcome(self._write(OffsetTombstone(Cause.TOPIC, (partition,))))
 
     # --- transactional commits ----------------------------------------------------------------------------------
 
     def group_error(self, request: TxnOffsetCommitRequest) -> Errors:
-        """The group's error for a TxnOffsetCommit. A client before KIP-447 sends no generation, and is accepted."""
-        generation, current = request.generation_id, self.written.group.generation
-        if generation < 0 or self._rules.txn_commit_of_current_generation(generation, current):
-            return Errors.NONE
-        return Errors.ILLEGAL_GENERATION
+        """The group's error for a TxnOffsetCommit."""
+        return self._group.group_error(request, self.written.group)
 
     def open_here(self, request: TxnOffsetCommitRequest) -> bool:
         """The transaction is open at the partition, so that the transaction coordinator need not be asked."""
@@ -232,7 +251,10 @@ class OffsetCoordinator:
     # --- the log ------------------------------------------------------------------------------------------------
 
     def commit_entry(self) -> OffsetOutcome:
-        """The oldest record is replicated: it counts, and the requests that waited for it are answered."""
+        """The oldest record is replicated: it counts, and the requests that waited for it are answered. Nothing waits
+        at a broker that is not the coordinator."""
+        if not self.waiting:
+            return OffsetOutcome()
         written = self.waiting.popleft()
         entry, token = written.entry, written.token
         self.committed.replay(entry)

@@ -1,4 +1,7 @@
-"""The coordinator of offsets without some rules. Nothing in production imports this file; the simulator does."""
+"""The keeping of offsets without some rules. Nothing in production imports this file; the simulator does.
+
+Each function stands in the place of a handler; with its rule in force it is that handler.
+"""
 
 from __future__ import annotations
 
@@ -16,44 +19,40 @@ from tidemark.groups.offset_records import (
 from tidemark.offsets.coordinator import OffsetCoordinator, Written
 from tidemark.offsets.metadata import UNKNOWN_PRODUCER
 from tidemark.offsets.rules import OffsetRules
+from tidemark.offsets.transaction import Transaction
 
 
-class ValidatesOnArrival(OffsetCoordinator):
-    """Before KAFKA-15784: the group validates a TxnOffsetCommit before the transaction coordinator is asked."""
-
-    def verify_txn_offset_commit(self, request: TxnOffsetCommitRequest) -> Errors:
-        """The group's error, too."""
-        error = super().verify_txn_offset_commit(request)
-        return self.group_error(request) if error is Errors.NONE else error
-
-
-class AnswersMarkerAtOnce(OffsetCoordinator):
-    """Before KAFKA-17507: a marker is answered when it is written, before the staged offsets count."""
-
-    def handle_marker(self, request: WriteTxnMarkerRequest, token: Token) -> OffsetOutcome:
-        """A marker with nothing at stake waits."""
-        return _answered_at_once(self, super().handle_marker(request, token), request, token)
+def verified_on_arrival(rules: OffsetRules, coordinator: OffsetCoordinator, request: TxnOffsetCommitRequest) -> Errors:
+    """The error for a TxnOffsetCommit that arrives. Without `validate_after_verification` it is the group's, too: the
+    group validated it before the transaction coordinator was asked (before KAFKA-15784)."""
+    error = coordinator.verify_txn_offset_commit(request)
+    if error is not Errors.NONE or is_rule(rules.validate_after_verification):
+        return error
+    return coordinator.group_error(request)
 
 
-class ValidatesAndAnswersAtOnce(ValidatesOnArrival):
-    """Before KAFKA-15784 and KAFKA-17507."""
+def added_partition(transaction: Transaction, request: TxnOffsetCommitRequest) -> Errors:
+    """The answer to AddPartitionsToTxn. Without `commit_of_ongoing_transaction` a request of no ongoing transaction is
+    accepted, and adds the partition to none."""
+    ongoing = transaction.phase == "ongoing" and transaction.epoch == request.producer_epoch
+    if ongoing or is_rule(transaction.rules.commit_of_ongoing_transaction):
+        return transaction.add_partition(request)
+    return Errors.NONE
 
-    def handle_marker(self, request: WriteTxnMarkerRequest, token: Token) -> OffsetOutcome:
-        """A marker with nothing at stake waits."""
-        return _answered_at_once(self, super().handle_marker(request, token), request, token)
 
-
-def _answered_at_once(
-    coordinator: OffsetCoordinator, outcome: OffsetOutcome, request: WriteTxnMarkerRequest, token: Token
+def handled_marker(
+    rules: OffsetRules, coordinator: OffsetCoordinator, request: WriteTxnMarkerRequest, token: Token
 ) -> OffsetOutcome:
-    """The outcome of a marker, whose answer waits no longer if the offsets of its transaction are at stake."""
-    if outcome.record is None or not _at_stake(coordinator, request):
+    """A marker's outcome. Without `materialise_first` the answer waits no longer if the offsets of its transaction are
+    at stake: it was given when the marker was written, before they count (before KAFKA-17507)."""
+    outcome = coordinator.handle_marker(request, token)
+    if outcome.record is None or is_rule(rules.materialise_first) or not at_stake(coordinator, request):
         return outcome
     coordinator.waiting[-1] = Written(outcome.record, None)
     return OffsetOutcome(outcome.record, (OffsetReply(token, WriteTxnMarkerResponse(Errors.NONE)),))
 
 
-def _at_stake(coordinator: OffsetCoordinator, request: WriteTxnMarkerRequest) -> bool:
+def at_stake(coordinator: OffsetCoordinator, request: WriteTxnMarkerRequest) -> bool:
     """Whether the producer has a transaction open, or did when the records that wait were written."""
     producer = request.producer_id
     return coordinator.producers.get(producer, UNKNOWN_PRODUCER).open or any(
@@ -62,17 +61,9 @@ def _at_stake(coordinator: OffsetCoordinator, request: WriteTxnMarkerRequest) ->
     )
 
 
-FLAWED = {"validate_after_verification": ValidatesOnArrival, "materialise_first": AnswersMarkerAtOnce}
+FLAWED = {
+    "validate_after_verification": verified_on_arrival,
+    "commit_of_ongoing_transaction": added_partition,
+    "materialise_first": handled_marker,
+}
 """Rule -> what stands in its place."""
-
-
-def coordinator_of(rules: OffsetRules, retention_ms: int) -> OffsetCoordinator:
-    """The coordinator of a broker with these rules: without `validate_after_verification`, or `materialise_first`, an
-    older one."""
-    if is_rule(rules.validate_after_verification):
-        if is_rule(rules.materialise_first):
-            return OffsetCoordinator(rules, retention_ms)
-        return AnswersMarkerAtOnce(rules, retention_ms)
-    if is_rule(rules.materialise_first):
-        return ValidatesOnArrival(rules, retention_ms)
-    return ValidatesAndAnswersAtOnce(rules, retention_ms)

@@ -35,7 +35,7 @@ class Transaction:
         ongoing = self.phase == "ongoing"
         if not self.rules.commit_of_ongoing_transaction(ongoing, request.producer_epoch, self.epoch):
             return Errors.INVALID_PRODUCER_EPOCH
-        self.added = self.added or (ongoing and self.epoch == request.producer_epoch)
+        self.added = True
         return Errors.NONE
 
     def receive_txn_offset_commit(self, error: Errors) -> None:

@@ -7,6 +7,7 @@ The event is an action of the specification, told to the recorder at the handler
 from __future__ import annotations
 
 from tidemark.common.errors import Errors
+from tidemark.exactly_once.flaws import heeded
 from tidemark.exactly_once.message_processor import OUTPUT
 from tidemark.exactly_once.messages import Commits
 from tidemark.exactly_once.results_partition import ResultsPartition
@@ -264,7 +265,7 @@ class ExactlyOnceCluster(ExactlyOnceState):
         coordinator = self.coordinators[i]
         error = coordinator.verify_partition(question)
         if error is not None:
-            return error
+            return heeded(self.rules, error)
         self._written(i, coordinator.append_add_partitions(question, None))
         return Errors.NONE
 

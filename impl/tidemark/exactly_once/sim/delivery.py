@@ -143,7 +143,7 @@ class DeliveryRecorder(Recorder):
     def _what_counts(self) -> list[int]:
         """The offsets that are committed, or decided to be."""
         cluster = self._cluster
-        known = cluster.group.committed
+        known = cluster.group.offsets.committed
         found = [known.offsets[topic].offset if topic in known.offsets else 0 for topic in cluster.topics]
         for i, coordinator in enumerate(cluster.coordinators):
             if coordinator.value.state is TransactionState.PREPARE_COMMIT:

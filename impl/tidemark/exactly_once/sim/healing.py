@@ -99,7 +99,7 @@ def _process(cluster: ExactlyOnceCluster, i: int, most: int) -> None:
 
 def at_rest(cluster: ExactlyOnceCluster) -> bool:
     """Whether nothing is left to do."""
-    offsets = cluster.group.committed.offsets
+    offsets = cluster.group.offsets.committed.offsets
     done = [offsets[one].offset if one in offsets else 0 for one in cluster.topics]
     return (
         tuple(done) == cluster.inputs

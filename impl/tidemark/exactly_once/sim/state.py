@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from tidemark.exactly_once.flaws import isolation_level_of, processor_of
+from tidemark.exactly_once.flaws import asking, isolation_level_of, processor_of
 from tidemark.exactly_once.group import TransactionalGroup
 from tidemark.exactly_once.message_processor import OUTPUT, MessageProcessor
 from tidemark.exactly_once.results_partition import ResultsPartition
@@ -38,9 +38,10 @@ class ExactlyOnceState:
         self.inputs = tuple(inputs)
         self.statics = [f"instance-{number}" if static else None for number, static in enumerate(statics)]
         self.transactions = rules.for_transactions()
-        self.group = TransactionalGroup(rules, TOPIC, len(inputs))
+        asked = asking(rules)
+        self.group = TransactionalGroup(asked, TOPIC, len(inputs))
         self.topics = self.group.partitions
-        self.outputs = [ResultsPartition(rules, number, window) for number in range(outputs)]
+        self.outputs = [ResultsPartition(asked, number, window) for number in range(outputs)]
         self.offsets = outputs
         self.readers = [ResultsReader(output, isolation_level_of(rules)) for output in self.outputs]
         self.coordinators = [TransactionCoordinator(self.transactions, LAST_EPOCH) for _ in statics]

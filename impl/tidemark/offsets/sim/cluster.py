@@ -19,7 +19,9 @@ from tidemark.groups.offset_records import (
 )
 from tidemark.groups.partitions import TopicPartition
 from tidemark.offsets.abstraction import TICK_MS, OffsetsTable
-from tidemark.offsets.flaws import coordinator_of
+from tidemark.offsets.coordinator import OffsetCoordinator
+from tidemark.offsets.flaws import added_partition, handled_marker, verified_on_arrival
+from tidemark.offsets.group import LoggedGroup
 from tidemark.offsets.rules import OffsetRules
 from tidemark.offsets.sim.network import Broker, CompactedLog, OffsetExchange
 from tidemark.offsets.sim.reader import Reader
@@ -41,7 +43,7 @@ class OffsetsCluster:
         self.rules = rules
         self.partitions = table.partitions
         self.log = CompactedLog(len(table.brokers), first)
-        self.coordinators = [coordinator_of(rules, table.retention_ms) for _ in table.brokers]
+        self.coordinators = [OffsetCoordinator(rules, table.retention_ms, LoggedGroup(rules)) for _ in table.brokers]
         self.coordinators[first].become_coordinator(1, 0, (), {})
         self.transactions = [Transaction(rules, number) for number in producers]
         self.commits: list[Commit | None] = [None for _ in producers]
@@ -86,65 +88,46 @@ class OffsetsCluster:
     def rebalance(self, broker: Broker, subscribed: tuple[TopicPartition, ...], mask: int) -> bool:
         """The group's members change."""
         coordinator = self.coordinators[broker]
-        if not coordinator.serving or (not subscribed and not coordinator.written.group.subscribed):
+        if not subscribed and not coordinator.written.group.subscribed:
             return False
-        self._settle(broker, coordinator.rebalance(subscribed, self.now))
-        self.recorder.did("Rebalance", broker, mask)
+        return self._wrote(coordinator.rebalance(subscribed, self.now), "Rebalance", broker, mask)
+
+    def _wrote(self, outcome: OffsetOutcome | None, action: str, broker: Broker, *others: int) -> bool:
+        """A handler has run: the action that it is, and its parameters' values. Whether it has written anything."""
+        if outcome is None or outcome.record is None:
+            return False
+        self._settle(broker, outcome)
+        self.recorder.did(action, broker, *others)
         return True
 
     def commit_offset(self, broker: Broker, number: int, offset: int) -> bool:
         """A consumer commits."""
-        coordinator = self.coordinators[broker]
-        if not coordinator.serving:
-            return False
-        self._settle(broker, coordinator.commit_offset(self.partitions[number], offset, self.now))
-        self.recorder.did("CommitOffset", broker, number, offset)
-        return True
+        outcome = self.coordinators[broker].commit_offset(self.partitions[number], offset, self.now)
+        return self._wrote(outcome, "CommitOffset", broker, number, offset)
 
     def expire_offsets(self, broker: Broker) -> bool:
         """The sweep comes."""
-        coordinator = self.coordinators[broker]
-        outcome = coordinator.expire_offsets(self.now) if coordinator.serving else None
-        if outcome is None:
-            return False
-        self._settle(broker, outcome)
-        self.recorder.did("ExpireOffsets", broker)
-        return True
+        return self._wrote(self.coordinators[broker].expire_offsets(self.now), "ExpireOffsets", broker)
 
     def delete_offset(self, broker: Broker, number: int) -> bool:
         """An operator deletes an offset, or is refused."""
         coordinator, partition = self.coordinators[broker], self.partitions[number]
-        if not coordinator.serving or not coordinator.written.has_offset(partition):
-            return False
         outcome = coordinator.delete_offset(partition)
-        if outcome is None:
+        if outcome.error is Errors.GROUP_SUBSCRIBED_TO_TOPIC and coordinator.written.has_offset(partition):
             self.recorder.blocked("DeleteOffset", broker, number)
-            return False
-        self._settle(broker, outcome)
-        self.recorder.did("DeleteOffset", broker, number)
-        return True
+        return self._wrote(outcome, "DeleteOffset", broker, number)
 
     def delete_group(self, broker: Broker) -> bool:
         """An operator deletes the group, or is refused."""
-        coordinator = self.coordinators[broker]
-        if not coordinator.serving or coordinator.written.group.state == "None":
-            return False
-        outcome = coordinator.delete_group()
-        if outcome is None:
+        outcome = self.coordinators[broker].delete_group()
+        if outcome.error is Errors.NON_EMPTY_GROUP:
             self.recorder.blocked("DeleteGroup", broker)
-            return False
-        self._settle(broker, outcome)
-        self.recorder.did("DeleteGroup", broker)
-        return True
+        return self._wrote(outcome, "DeleteGroup", broker)
 
     def drop_topic(self, broker: Broker, number: int) -> bool:
         """A topic is deleted."""
-        coordinator, partition = self.coordinators[broker], self.partitions[number]
-        if not coordinator.serving or not coordinator.written.has_offset(partition):
-            return False
-        self._settle(broker, coordinator.drop_topic(partition))
-        self.recorder.did("DropTopic", broker, number)
-        return True
+        outcome = self.coordinators[broker].drop_topic(self.partitions[number])
+        return self._wrote(outcome, "DropTopic", broker, number)
 
     # --- producers ----------------------------------------------------------------------------------------------
 
@@ -193,10 +176,10 @@ class OffsetsCluster:
     def _verify(self, producer: int, exchange: Commit) -> Errors:
         """A coordinator asks the transaction coordinator, if it must."""
         coordinator, request = self.coordinators[exchange.broker], exchange.request
-        error = coordinator.verify_txn_offset_commit(request)
+        error = verified_on_arrival(self.rules, coordinator, request)
         if error is not Errors.NONE or coordinator.open_here(request):
             return error
-        return self.transactions[producer].add_partition(request)
+        return added_partition(self.transactions[producer], request)
 
     def receive_txn_reply(self, producer: int) -> bool:
         """A producer hears of its TxnOffsetCommit."""
@@ -247,7 +230,8 @@ class OffsetsCluster:
             self.late_markers[producer] = None
         else:
             self._waiting[exchange.token] = exchange
-        outcome = self.coordinators[exchange.broker].handle_marker(exchange.request, exchange.token)
+        coordinator = self.coordinators[exchange.broker]
+        outcome = handled_marker(self.rules, coordinator, exchange.request, exchange.token)
         exchange.arrived = outcome.record is not None
         self._settle(exchange.broker, outcome)
         self.recorder.did("HandleMarker" if exchange.arrived else "RejectMarker", exchange.broker, producer, is_late)

@@ -1,0 +1,114 @@
+"""Rules that no handler asks: production does as they say, and flaws.py has the function that does otherwise. Such a
+rule says that its case arises exactly where the two have different outcomes.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+import pytest
+from simulated import SIMULATED
+from tidemark.common.removal import rules_without
+from tidemark.groups.offset_records import TxnOffsetCommitRequest, WriteTxnMarkerRequest
+from tidemark.groups.partitions import TopicPartition
+from tidemark.idempotence.messages import ProduceRequest
+from tidemark.offsets.coordinator import OffsetCoordinator
+from tidemark.offsets.flaws import handled_marker
+from tidemark.offsets.group import LoggedGroup
+from tidemark.offsets.rules import OffsetRules
+from tidemark.transactions.flaws import answer_of, read_end_of
+from tidemark.transactions.messages import FetchRequest, IsolationLevel, WriteTxnMarkersRequest
+from tidemark.transactions.partition import TransactionalPartition
+from tidemark.transactions.partition_leader import PartitionLeader
+from tidemark.transactions.rules import Rules as TransactionRules
+from tidemark_conformance.explain import asking
+
+FETCH = FetchRequest(0, IsolationLevel.READ_COMMITTED)
+
+
+class Situation(NamedTuple):
+    """`asked`: a rule's arguments; `with_rule`, `without`: the outcome with the rule, and that of its flaw."""
+
+    asked: tuple[Any, ...]
+    with_rule: object
+    without: object
+
+
+def aborted(rules: TransactionRules) -> TransactionalPartition:
+    """An aborted transaction: a batch and its marker."""
+    made = TransactionalPartition(rules)
+    made.append_batch(ProduceRequest(1, 0, 0, 10))
+    made.append_marker(WriteTxnMarkersRequest(1, 1, False, 1))
+    return made
+
+
+def fetches_of_what_is_decided(right: TransactionRules, flawed: TransactionRules) -> Iterator[Situation]:
+    """Before the log is read, so many records of the next transaction are replicated."""
+    for more in range(3):
+        one = aborted(right)
+        one.advance_high_watermark(2)
+        reading = one.start_read(FETCH)
+        for sequence in range(more):
+            one.append_batch(ProduceRequest(1, 1, sequence, 11))
+        one.advance_high_watermark(2 + more)
+        done = [one.read(reading, read_end_of(rules, one, reading, True)) for rules in (right, flawed)]
+        yield Situation((reading.end, one.high_watermark), *done)
+
+
+def fetches_of_what_is_aborted(right: TransactionRules, flawed: TransactionRules) -> Iterator[Situation]:
+    """A fetch finds the records, or waits for them."""
+    for early in (False, True):
+        leader = PartitionLeader(0, aborted(right))
+        waited = early and leader.receive_fetch(FETCH) is None
+        leader.advance_high_watermark(2)
+        reading = leader.complete_fetch(FETCH, False)
+        assert reading is not None
+        response = leader.partition.read(reading, reading.end)
+        yield Situation((waited,), *(answer_of(rules, response, waited) for rules in (right, flawed)))
+
+
+def markers(right: OffsetRules, flawed: OffsetRules) -> Iterator[Situation]:
+    """Of a transaction that has staged nothing, or an offset that is committed, or one that is not."""
+    marker, staged = WriteTxnMarkerRequest(1, 1, True), TxnOffsetCommitRequest(1, 0, -1, TopicPartition("p", 0), 5)
+    for stages, commits in ((False, False), (True, True), (True, False)):
+        done = []
+        for rules in (right, flawed):
+            coordinator = OffsetCoordinator(rules, 1_000, LoggedGroup(rules))
+            coordinator.become_coordinator(1, 0, (), {})
+            if stages:
+                coordinator.handle_txn_offset_commit(staged, "producer", 0)
+            if commits:
+                coordinator.commit_entry()
+            done.append(handled_marker(rules, coordinator, marker, "marker"))
+        yield Situation((stages,), *done)
+
+
+UNASKED: dict[tuple[str, str], tuple[Callable[[], Any], Callable[..., Iterator[Situation]]]] = {
+    ("transactions", "read_high_watermark_once"): (TransactionRules, fetches_of_what_is_decided),
+    ("transactions", "aborted_list_of_delayed_fetch"): (TransactionRules, fetches_of_what_is_aborted),
+    ("offsets", "materialise_first"): (OffsetRules, markers),
+}
+"""(protocol, rule) -> the protocol's rules, and situations in some of which its case arises."""
+
+
+@pytest.mark.parametrize(("rule", "kind", "situations"), [(rule, *both) for (_, rule), both in UNASKED.items()])
+def test_its_case_arises_where_the_flaw_does_otherwise(
+    rule: str, kind: Callable[[], Any], situations: Callable[..., Iterator[Situation]]
+) -> None:
+    right = kind()
+    arises = []
+    for one in situations(right, rules_without(kind, {rule})):
+        arises.append(one.with_rule != one.without)
+        assert getattr(right, rule)(*one.asked) is arises[-1], one
+    assert set(arises) == {False, True}
+
+
+def test_these_are_all() -> None:
+    found = set()
+    for one in SIMULATED:
+        home = importlib.import_module(type(one.descriptor.rules_without(())).__module__)
+        package = home.__name__.rpartition(".")[0]
+        found |= {(one.protocol, rule) for rule in home.RULES if not asking.asks(package, home.__name__, rule)}
+    assert found == UNASKED.keys()
