@@ -32,9 +32,9 @@ class ProducerCluster(ProducerState):
         """A process gets its producer id."""
         if self.producers[client].producer_id:
             return False
-        self.issued += 1
-        self.producers[client].get_producer_id(self.issued)
-        self.recorder.did("GetProducerId", client, self.issued)
+        producer_id = self.producer_ids.generate_producer_id()
+        self.producers[client].get_producer_id(producer_id)
+        self.recorder.did("GetProducerId", client, producer_id)
         return True
 
     def send_batch(self, client: int, topic: int, broker: Broker) -> bool:

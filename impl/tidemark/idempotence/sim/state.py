@@ -7,6 +7,7 @@ from typing import NamedTuple
 from tidemark.idempotence.messages import ProducerId
 from tidemark.idempotence.partition import Broker, Partition
 from tidemark.idempotence.producer import IdempotentProducer, ProducerConfig
+from tidemark.idempotence.producer_ids import ProducerIdManager
 from tidemark.idempotence.rules import Rules
 from tidemark.idempotence.sim.disk import Disk
 from tidemark.idempotence.sim.network import Connections
@@ -38,9 +39,9 @@ class ProducerState:
         "config",
         "connections",
         "disks",
-        "issued",
         "now",
         "partitions",
+        "producer_ids",
         "producers",
         "recorder",
         "rules",
@@ -51,7 +52,7 @@ class ProducerState:
     def __init__(self, producers: int, leaders: list[Broker], rules: Rules, config: ProducerConfig) -> None:
         self.rules = rules
         self.config = config
-        self.issued = 0
+        self.producer_ids = ProducerIdManager()
         self.now = 0
         self.disks = [Disk() for _ in leaders]
         self.partitions = [self.new_partition(leader, disk) for leader, disk in zip(leaders, self.disks, strict=True)]
