@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import Errors
+from tidemark.idempotence.flaws import partition_of
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.idempotence.partition import MIN_IN_SYNC_REPLICAS, Parked, Partition
-from tidemark.idempotence.producer_state import BatchMetadata
+from tidemark.idempotence.producer import ProducerConfig
+from tidemark.idempotence.producer_state import PRODUCER_ID_EXPIRATION_MS, BatchMetadata
 from tidemark.idempotence.protocol import PROTOCOL
 from tidemark.idempotence.rules import Rules
 from tidemark.idempotence.sim.disk import Disk
@@ -25,7 +27,9 @@ def append(one: Partition, request: ProduceRequest) -> Parked | ProduceResponse:
 
 def partition(*sequences: int, rules: Rules | None = None, disk: Disk | None = None) -> Partition:
     """A leader that has appended batches of producer 1."""
-    one = Partition(rules or Rules(), WINDOW, LAST, 0, disk or Disk())
+    one = partition_of(
+        rules or Rules(), ProducerConfig(WINDOW, WINDOW, LAST), 0, disk or Disk(), PRODUCER_ID_EXPIRATION_MS
+    )
     for offset, sequence in enumerate(sequences):
         assert append(one, batch(sequence)) == Parked(offset, False)
     return one

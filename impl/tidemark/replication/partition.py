@@ -216,7 +216,7 @@ class Partition:
         counted = isr
         if pending is not None:
             rules, proposed = self._rules, pending.isr
-            counted = proposed if proposed <= isr else isr
+            counted = isr & proposed
             if rules.count_members_being_removed(isr, proposed):
                 counted = counted | isr
             if rules.count_members_being_added(isr, proposed):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tidemark.idempotence.flaws import partition_of, producer_of
 from tidemark.idempotence.messages import ProducerId
 from tidemark.idempotence.partition import Broker, Partition
 from tidemark.idempotence.producer import IdempotentProducer, ProducerConfig
@@ -62,11 +63,11 @@ class ProducerState:
 
     def new_partition(self, broker: Broker, disk: Disk) -> Partition:
         """A partition at a broker that has nothing of it yet."""
-        return Partition(self.rules, self.config.window, self.config.max_sequence, broker, disk, EXPIRATION_MS)
+        return partition_of(self.rules, self.config, broker, disk, EXPIRATION_MS)
 
     def new_process(self) -> IdempotentProducer:
         """A process that has just started."""
-        return IdempotentProducer(len(self.partitions), self.rules, self.config)
+        return producer_of(len(self.partitions), self.rules, self.config)
 
     def lost(self) -> int:
         """How many wrong batches a reader of the logs finds: acknowledged ones that are not at their offsets, and any
