@@ -244,7 +244,8 @@ FetchDoesNotDiverge(diverges) == Guard("FetchDoesNotDiverge", ~diverges)
 NothingToTruncate(f, l) == Guard("NothingToTruncate", fetch[f][l].type \notin {"diverging", "checked"})
 
 \* CAND-3, this project's find; Kafka 4.x lacks it. What is sent late is what was validated: an early read whose answer was slow.
-\* Without it a slow response carries what was written since, and the next two rules are no repair (rows 12, 104 and 139).
+\* Without it a slow response carries what was written since; NoBatchAboveFetchEpoch and TailEpochMonotone are no repair then (rows
+\* 12, 104 and 139).
 SliceNotTruncated(l, f) == Guard("SliceNotTruncated", fetch[f][l].type # "truncated")
 
 \* KAFKA-18723. Without it and SliceNotTruncated a slow response carries batches of an epoch above the fetch's: logs diverge
@@ -305,15 +306,21 @@ TailEpochMonotone(e, tail) == Guard("TailEpochMonotone", e >= tail)
 \* does not count a member that the controller may have added (row 105).
 KeepProposalAtKnownEpoch(b, n) == Case("KeepProposalAtKnownEpoch", n = view[b].partitionEpoch)
 
-\* KIP-497. Without them a proposal of a deposed leader or on an older ISR is taken; without the first alone only the error differs.
-AlterOfLeaderEpoch(request)    == Guard("AlterOfLeaderEpoch", request.leaderEpoch >= Partition.leaderEpoch)
+\* KIP-497. Without it a deposed leader's proposal is still refused: AlterOfPartitionEpoch refuses it, with another error.
+AlterOfLeaderEpoch(request) == Guard("AlterOfLeaderEpoch", request.leaderEpoch >= Partition.leaderEpoch)
+
+\* KIP-497. Without it a proposal that was made on an older ISR is taken.
 AlterOfPartitionEpoch(request) == Guard("AlterOfPartitionEpoch", request.partitionEpoch >= Len(metadata))
+
+\* KIP-497. Without it the proposal of a leader's earlier incarnation is still refused: the broker has registered anew, and leads in
+\* another leader epoch or not at all.
 AlterOfBrokerEpoch(b, request) == Guard("AlterOfBrokerEpoch", request.brokerEpoch = registered[b].epoch)
 
 \* KIP-841. Without it a fenced or stopping broker joins the ISR.
 IsrMembersActive(request) == Guard("IsrMembersActive", \A r \in request.isr : registered[r].state = "active")
 
-\* acks=all needs min.insync.replicas. Without it a record is taken that waits for members; no property sees that.
+\* acks=all needs min.insync.replicas. Without it a leader appends a record though its ISR is too small: no property falls, for the
+\* record is acknowledged only when the ISR is large enough.
 MinIsrOnAppend(b) == Guard("MinIsrOnAppend", Cardinality(view[b].isr) >= EffectiveMinIsr)
 
 Rules == {"TruncateByEpoch", "EndOfAnotherEpoch", "CacheEpochAtElection", "FetchEpochNotOlder", "FetchEpochNotNewer",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import Errors
+from tidemark.idempotence.flaws import producer_of
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.idempotence.producer import IdempotentProducer, ProducerConfig
 from tidemark.idempotence.protocol import PROTOCOL
@@ -16,7 +17,7 @@ P, Q = 0, 1
 
 def producer(rules: Rules | None = None, max_sequence: int = 9) -> IdempotentProducer:
     """A producer with id 7, two partitions, three batches in flight."""
-    one = IdempotentProducer(2, rules or Rules(), ProducerConfig(3, 3, max_sequence))
+    one = producer_of(2, rules or Rules(), ProducerConfig(3, 3, max_sequence))
     assert not one.ready(P)
     one.get_producer_id(7)
     return one

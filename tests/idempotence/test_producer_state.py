@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import Errors
+from tidemark.idempotence.flaws import partition_of
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
 from tidemark.idempotence.partition import MIN_IN_SYNC_REPLICAS, Parked, Partition
-from tidemark.idempotence.producer_state import BatchMetadata
+from tidemark.idempotence.producer import ProducerConfig
+from tidemark.idempotence.producer_state import PRODUCER_ID_EXPIRATION_MS, BatchMetadata
 from tidemark.idempotence.protocol import PROTOCOL
 from tidemark.idempotence.rules import Rules
+from tidemark.idempotence.sim.disk import Disk
 
 WINDOW, LAST = 5, 9
 REFUSED = ProduceResponse(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER)
@@ -22,9 +25,11 @@ def append(one: Partition, request: ProduceRequest) -> Parked | ProduceResponse:
     return one.append_batch(request, now=0)
 
 
-def partition(*sequences: int, rules: Rules | None = None) -> Partition:
+def partition(*sequences: int, rules: Rules | None = None, disk: Disk | None = None) -> Partition:
     """A leader that has appended batches of producer 1."""
-    one = Partition(rules or Rules(), WINDOW, LAST, leader=0)
+    one = partition_of(
+        rules or Rules(), ProducerConfig(WINDOW, WINDOW, LAST), 0, disk or Disk(), PRODUCER_ID_EXPIRATION_MS
+    )
     for offset, sequence in enumerate(sequences):
         assert append(one, batch(sequence)) == Parked(offset, False)
     return one
@@ -82,29 +87,40 @@ def test_producers_do_not_know_of_each_other() -> None:
 @pytest.mark.parametrize("sequence", [0, 1, 3], ids=["a duplicate", "the next", "a gap"])
 def test_under_min_isr_every_batch_gets_the_same_error(sequence: int) -> None:
     one = partition(0)
-    one.in_sync_replicas = MIN_IN_SYNC_REPLICAS - 1
+    one.update_isr(MIN_IN_SYNC_REPLICAS - 1)
     assert append(one, batch(sequence)) == ProduceResponse(Errors.NOT_ENOUGH_REPLICAS)
     assert len(one.log) == 1
-    one.in_sync_replicas = MIN_IN_SYNC_REPLICAS
+    one.update_isr(MIN_IN_SYNC_REPLICAS)
     assert append(one, batch(1)) == Parked(1, False)
 
 
 def test_what_the_disk_does_not_take_is_not_remembered() -> None:
-    one = partition(0)
-    one.disk_fails = True
+    disk = Disk()
+    one = partition(0, disk=disk)
+    disk.fails = True
     assert append(one, batch(1)) == ProduceResponse(Errors.KAFKA_STORAGE_ERROR)
     assert append(one, batch(0)) == Parked(0, True)
     assert append(one, batch(3)) == REFUSED
-    one.disk_fails = False
+    disk.fails = False
     assert append(one, batch(1)) == Parked(1, False)
 
 
 def test_without_the_rule_what_cannot_be_appended_is_a_duplicate_afterwards() -> None:
-    one = partition(0, rules=PROTOCOL.rules_without({"StateFollowsAppend"}))
-    one.disk_fails = True
+    disk = Disk()
+    one = partition(0, rules=PROTOCOL.rules_without({"StateFollowsAppend"}), disk=disk)
+    disk.fails = True
     assert append(one, batch(1)) == ProduceResponse(Errors.KAFKA_STORAGE_ERROR)
     assert append(one, batch(1)) == Parked(1, True)
     assert len(one.log) == 1
+
+
+def test_a_follower_whose_disk_fails_remembers_nothing_of_the_batch() -> None:
+    disk = Disk()
+    follower = partition(0, disk=disk)
+    disk.fails = True
+    with pytest.raises(OSError, match="the disk fails"):
+        follower.append_as_follower(partition(0, 1).log[1:])
+    assert [known.sequence for known in follower.producers.entries[1].batches] == [0]
 
 
 def test_who_truncates_forgets_what_it_truncated() -> None:
@@ -161,7 +177,7 @@ def test_the_latest_snapshot_is_loaded() -> None:
 
 
 def test_a_producer_is_forgotten_when_its_time_is_over() -> None:
-    one = Partition(Rules(), WINDOW, LAST, leader=0, expiration_ms=1_000)
+    one = Partition(Rules(), WINDOW, LAST, 0, Disk(), expiration_ms=1_000)
     assert one.append_batch(batch(0), now=500) == Parked(0, False)
     assert one.append_batch(batch(1), now=700) == Parked(1, False)
     assert one.append_batch(batch(0), now=1_600) == Parked(0, True)  # a duplicate is no new batch
@@ -174,7 +190,7 @@ def test_a_producer_is_forgotten_when_its_time_is_over() -> None:
 
 
 def test_a_follower_counts_from_when_the_leader_appended() -> None:
-    leader, follower = [Partition(Rules(), WINDOW, LAST, leader, expiration_ms=1_000) for leader in (0, 1)]
+    leader, follower = [Partition(Rules(), WINDOW, LAST, leader, Disk(), expiration_ms=1_000) for leader in (0, 1)]
     assert leader.append_batch(batch(0), now=500) == Parked(0, False)
     follower.append_as_follower(leader.log)
     follower.take_snapshot()

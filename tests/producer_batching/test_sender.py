@@ -13,6 +13,7 @@ from tidemark.idempotence.messages import ProduceResponse
 from tidemark.idempotence.partition import MIN_IN_SYNC_REPLICAS, Parked, Partition
 from tidemark.idempotence.producer import IdempotentProducer, ProducerConfig
 from tidemark.idempotence.protocol import PROTOCOL
+from tidemark.idempotence.sim.disk import Disk
 from tidemark.producer_batching.partitioner import partition_for_key
 from tidemark.producer_batching.record_accumulator import WORD, AccumulatorConfig, Appended, RecordAccumulator
 from tidemark.producer_batching.sender import Over, Sender, Sent
@@ -35,7 +36,7 @@ class Line:
         producer = IdempotentProducer(PARTITIONS, rules, ProducerConfig(WINDOW, WINDOW, LAST))
         producer.get_producer_id(1)
         self.sender = Sender(producer, self.accumulator)
-        self.leaders = [Partition(rules, WINDOW, LAST, 0) for _ in range(PARTITIONS)]
+        self.leaders = [Partition(rules, WINDOW, LAST, 0, Disk()) for _ in range(PARTITIONS)]
         self.requests: list[deque[Sent]] = [deque() for _ in range(PARTITIONS)]
         self.replies: list[deque[tuple[Sent, ProduceResponse]]] = [deque() for _ in range(PARTITIONS)]
         self.taken: list[list[bytes]] = [[] for _ in range(PARTITIONS)]
@@ -62,7 +63,7 @@ class Line:
     def arrive(self, partition: int, refused: bool = False) -> None:
         if self.requests[partition]:
             sent, leader = self.requests[partition].popleft(), self.leaders[partition]
-            leader.in_sync_replicas = MIN_IN_SYNC_REPLICAS - refused
+            leader.update_isr(MIN_IN_SYNC_REPLICAS - refused)
             answer = leader.append_batch(sent[1], self.now)
             if isinstance(answer, Parked):
                 leader.advance_high_watermark(len(leader.log))

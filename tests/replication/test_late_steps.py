@@ -31,8 +31,9 @@ def fetched_late(rules: Rules) -> tuple[Partition, UncountedFetch]:
     leader = partition_of(B1, rules)
     led(leader, B1, 0)
     leader.append_record(ProduceRequest(1, "1"))
-    uncounted = leader.receive_fetch(FetchRequest(B2, 1, 0, 1, 0), 1, 0, counts_later=True)
-    assert isinstance(uncounted, UncountedFetch)
+    request = FetchRequest(B2, 1, 0, 1, 0)
+    assert leader.receive_fetch(request, 0) is None
+    uncounted = leader.fetch_records(request, 1)
     assert leader.remote[B2].log_end_offset == -1
     return leader, uncounted
 

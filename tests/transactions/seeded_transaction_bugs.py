@@ -11,17 +11,17 @@ from tidemark.transactions.fetcher import Fetcher
 from tidemark.transactions.messages import FetchResponse
 
 
-def _never_timed_out(self: TransactionCoordinator, new_id: int) -> None:
+def _never_timed_out(self: TransactionCoordinator) -> None:
     return None
 
 
 _original_time_out = TransactionCoordinator.abort_timed_out_transaction
 
 
-def _timed_out_with_partitions(self: TransactionCoordinator, new_id: int) -> Any:
+def _timed_out_with_partitions(self: TransactionCoordinator) -> Any:
     if len(self.value.partitions) == 1:  # as if one partition were none yet
         return None
-    return _original_time_out(self, new_id)
+    return _original_time_out(self)
 
 
 TRANSACTIONS: dict[str, Bug] = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import BrokenInvariant, Errors
+from tidemark.idempotence.producer_ids import ProducerIdManager
 from tidemark.transactions.coordinator import InitVerdict, TransactionCoordinator
 from tidemark.transactions.messages import (
     AddPartitionsToTxnRequest,
@@ -35,7 +36,7 @@ def coordinator(
 ) -> TransactionCoordinator:
     """One that serves in coordinator epoch 3, and has loaded a record of producer 1."""
     rules = rules or Rules()
-    one = TransactionCoordinator(rules, LAST_EPOCH, transaction_version_of(rules))
+    one = TransactionCoordinator(rules, LAST_EPOCH, ProducerIdManager(NEW_ID - 1), transaction_version_of(rules))
     record = TransactionLogValue(state, producer_epoch=epoch)._replace(**other)
     assert one.load_transactions(3, record, 0)
     return one
@@ -64,12 +65,12 @@ def completed(one: TransactionCoordinator) -> TransactionLogValue:
 def end(one: TransactionCoordinator, epoch: int, committed: bool) -> TransactionLogValue:
     request = EndTxnRequest(1, epoch, committed)
     assert one.answer_rpc(request) is None
-    return one.append_end_txn(request, "token", NEW_ID)
+    return one.append_end_txn(request, "token")
 
 
 @pytest.mark.parametrize(("rules", "loads"), [(Rules(), False), (PROTOCOL.rules_without({"ActOnCommitted"}), True)])
 def test_a_log_that_is_not_replicated_is_loaded_without_the_rule_only(rules: Rules, loads: bool) -> None:
-    one = TransactionCoordinator(rules, LAST_EPOCH)
+    one = TransactionCoordinator(rules, LAST_EPOCH, ProducerIdManager(1))
     record = TransactionLogValue(TransactionState.PREPARE_COMMIT, partitions=BOTH)
     assert one.load_transactions(3, record, 1) is loads
     assert (one.serving, one.send_marker(0) is not None) == (loads, loads)
@@ -77,11 +78,11 @@ def test_a_log_that_is_not_replicated_is_loaded_without_the_rule_only(rules: Rul
 
 
 def test_who_does_not_serve_sends_everybody_away() -> None:
-    one = TransactionCoordinator(Rules(), LAST_EPOCH)
+    one = TransactionCoordinator(Rules(), LAST_EPOCH, ProducerIdManager(1))
     for request in (NEW, AddPartitionsToTxnRequest(1, 0, 0), EndTxnRequest(1, 0, True)):
         assert one.answer_rpc(request) == NOT_COORDINATOR
     assert one.verify_partition(AddPartitionsToTxnRequest(1, 0, 0)) is Errors.NOT_COORDINATOR
-    assert one.abort_timed_out_transaction(NEW_ID) is None
+    assert one.abort_timed_out_transaction() is None
     assert one.send_marker(0) is None
     assert one.may_complete() is None
 
@@ -89,7 +90,7 @@ def test_who_does_not_serve_sends_everybody_away() -> None:
 class TestInitProducerId:
     def test_it_takes_the_next_epoch_and_is_told_when_that_is_committed(self) -> None:
         one = coordinator(epoch=2)
-        record = one.append_init_producer_id(NEW, "token", NEW_ID)
+        record = one.append_init_producer_id(NEW, "token")
         assert one.value.producer_epoch == 2
         assert one.answer_rpc(NEW) == CONCURRENT
         assert answered(one, record) == CoordinatorResponse(Errors.NONE, 1, 3)
@@ -98,7 +99,7 @@ class TestInitProducerId:
     def test_an_open_transaction_is_aborted_first_in_the_next_epoch(self) -> None:
         one = ongoing(2)
         assert one.init_verdict(NEW) is InitVerdict.FENCE
-        record = one.fence_producer("token", NEW_ID)
+        record = one.fence_producer("token")
         assert (record.state, record.producer_epoch) == (TransactionState.PREPARE_ABORT, 3)
         assert answered(one, record) == CONCURRENT
         assert one.answer_rpc(NEW) == CONCURRENT
@@ -107,9 +108,9 @@ class TestInitProducerId:
     def test_who_did_not_hear_of_its_epoch_gets_it_again(self) -> None:
         asked = InitProducerIdRequest(1, 2)
         one = coordinator(epoch=2)
-        answered(one, one.append_init_producer_id(asked, "token", NEW_ID))
+        answered(one, one.append_init_producer_id(asked, "token"))
         assert one.init_verdict(asked) is InitVerdict.SAME
-        record = one.append_init_producer_id(asked, "token", NEW_ID)
+        record = one.append_init_producer_id(asked, "token")
         assert answered(one, record) == CoordinatorResponse(Errors.NONE, 1, 3)
         assert one.init_verdict(InitProducerIdRequest(1, 1)) is Errors.PRODUCER_FENCED
         assert one.init_verdict(InitProducerIdRequest(2, 3)) is Errors.PRODUCER_FENCED
@@ -117,7 +118,7 @@ class TestInitProducerId:
     def test_behind_the_last_epoch_another_producer_id_follows(self) -> None:
         one = coordinator(epoch=LAST_EPOCH - 1)
         assert one.init_verdict(NEW) is InitVerdict.ROTATE
-        record = one.append_init_producer_id(NEW, "token", NEW_ID)
+        record = one.append_init_producer_id(NEW, "token")
         assert answered(one, record) == CoordinatorResponse(Errors.NONE, NEW_ID, 0)
         assert record.previous_producer_id == 1
 
@@ -126,14 +127,14 @@ class TestInitProducerId:
         assert one.init_verdict(InitProducerIdRequest(1, LAST_EPOCH - 2)) is Errors.PRODUCER_FENCED
         asked = InitProducerIdRequest(1, LAST_EPOCH - 1)
         assert one.init_verdict(asked) is InitVerdict.ROTATE
-        answered(one, one.append_init_producer_id(asked, "token", NEW_ID))
+        answered(one, one.append_init_producer_id(asked, "token"))
         assert one.init_verdict(asked) is InitVerdict.SAME, "it has not heard of the new one"
         assert one.init_verdict(InitProducerIdRequest(1, 0)) is Errors.PRODUCER_FENCED, "an old epoch, and an old id"
 
     def test_what_is_refused_is_not_written_down(self) -> None:
         one = coordinator(TransactionState.PREPARE_COMMIT, 1, partitions=BOTH)
         with pytest.raises(BrokenInvariant, match="not written down"):
-            one.append_init_producer_id(NEW, "token", NEW_ID)
+            one.append_init_producer_id(NEW, "token")
 
     @pytest.mark.parametrize(
         ("known", "told", "past"), [(3, 4, {}), (5, 0, {"producer_id": NEW_ID, "previous_producer_id": 1})]
@@ -232,22 +233,22 @@ class TestEndTxn:
 class TestTimeOut:
     def test_the_producer_is_fenced(self) -> None:
         one = ongoing(2, TV1)
-        record = one.abort_timed_out_transaction(NEW_ID)
+        record = one.abort_timed_out_transaction()
         assert record is not None
         assert one.commit_record(record) == ()
         assert one.answer_rpc(EndTxnRequest(1, 2, True)) == CoordinatorResponse(Errors.PRODUCER_FENCED)
 
     def test_without_fence_on_time_out_it_is_not(self) -> None:
         one = ongoing(2, PROTOCOL.rules_without({"EpochPerTransaction", "FenceOnTimeOut"}))
-        record = one.abort_timed_out_transaction(NEW_ID)
+        record = one.abort_timed_out_transaction()
         assert record is not None
         assert record.producer_epoch == 2
 
     def test_only_what_is_open_and_undecided_times_out(self) -> None:
-        assert coordinator().abort_timed_out_transaction(NEW_ID) is None
+        assert coordinator().abort_timed_out_transaction() is None
         one = ongoing()
         end(one, 0, True)
-        assert one.abort_timed_out_transaction(NEW_ID) is None
+        assert one.abort_timed_out_transaction() is None
 
 
 class TestMarkers:
@@ -337,11 +338,11 @@ class TestFailures:
         self, without: tuple[str, ...], epoch: int
     ) -> None:
         one = ongoing(rules=PROTOCOL.rules_without({"EpochPerTransaction", *without}))
-        record = one.abort_timed_out_transaction(NEW_ID)
+        record = one.abort_timed_out_transaction()
         assert record is not None
         assert one.fail_append(record) == ()
         assert (one.value.producer_epoch, one.has_failed_epoch_fence) == (1, True)
-        again = one.abort_timed_out_transaction(NEW_ID)
+        again = one.abort_timed_out_transaction()
         assert again is not None
         assert again.producer_epoch == epoch
         one.commit_record(again)
@@ -349,7 +350,7 @@ class TestFailures:
 
     def test_version_2_keeps_nothing_of_a_fence_that_it_could_not_write(self) -> None:
         one = ongoing()
-        record = one.abort_timed_out_transaction(NEW_ID)
+        record = one.abort_timed_out_transaction()
         assert record is not None
         one.fail_append(record)
         assert (one.value.producer_epoch, one.has_failed_epoch_fence) == (0, False)
@@ -359,14 +360,14 @@ class TestFailures:
         self, without: tuple[str, ...], pending: TransactionState | None
     ) -> None:
         one = coordinator(rules=PROTOCOL.rules_without(without))
-        record = one.append_init_producer_id(NEW, "token", NEW_ID)
+        record = one.append_init_producer_id(NEW, "token")
         assert bool(one.commit_record(record, -1)) is (pending is None)
         assert (one.pending, one.timestamp_ms) == (pending, 0 if without else -1)
 
     def test_a_transition_of_the_same_or_a_later_time_counts_always(self) -> None:
         one = coordinator(rules=PROTOCOL.rules_without({"AcceptEarlierTime"}))
         for time in (0, 5, 5):
-            assert one.commit_record(one.append_init_producer_id(NEW, "token", NEW_ID), time)
+            assert one.commit_record(one.append_init_producer_id(NEW, "token"), time)
         assert one.timestamp_ms == 5
 
 
@@ -414,16 +415,24 @@ class TestTwoThreads:
 class TestTheLastEpoch:
     """Of a producer id: behind 5 there is 6, which is for markers."""
 
+    def test_an_id_is_taken_only_where_the_epochs_are_used_up(self) -> None:
+        ids = ProducerIdManager(1)
+        one = TransactionCoordinator(Rules(), LAST_EPOCH, ids)
+        for epoch, issued in ((LAST_EPOCH - 2, 1), (LAST_EPOCH - 1, 2), (LAST_EPOCH - 1, 3)):
+            one.load_transactions(3, TransactionLogValue(TransactionState.ONGOING, producer_epoch=epoch), 0)
+            record = end(one, epoch, True)
+            assert (ids.issued, record.next_producer_id) == (issued, issued if issued > 1 else 0)
+
     @pytest.mark.parametrize(("without", "next_id"), [((), NEW_ID), (("RotateOnFence",), 0)])
     def test_an_abort_that_nobody_asked_for_takes_the_next_id(self, without: tuple[str, ...], next_id: int) -> None:
-        record = ongoing(5, PROTOCOL.rules_without(without)).abort_timed_out_transaction(NEW_ID)
+        record = ongoing(5, PROTOCOL.rules_without(without)).abort_timed_out_transaction()
         assert record is not None
         assert (record.producer_epoch, record.next_producer_id) == (LAST_EPOCH, next_id)
 
     @pytest.mark.parametrize(("without", "epoch"), [((), 3), (("BumpOnce",), 4)])
     def test_a_fence_and_its_abort_take_one_epoch(self, without: tuple[str, ...], epoch: int) -> None:
         one = ongoing(2, PROTOCOL.rules_without(without))
-        record = one.abort_timed_out_transaction(NEW_ID)
+        record = one.abort_timed_out_transaction()
         assert record is not None
         assert (record.producer_epoch, record.last_producer_epoch) == (epoch, epoch - 1)
         one.commit_record(record)

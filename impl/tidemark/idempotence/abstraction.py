@@ -23,6 +23,7 @@ from typing import Any, Protocol
 from tidemark.idempotence.messages import NO_EPOCH, ProduceRequest, ProduceResponse, RecordBatch
 from tidemark.idempotence.partition import Parked, Partition
 from tidemark.idempotence.producer import IdempotentProducer
+from tidemark.idempotence.producer_ids import ProducerIdManager
 from tidemark.idempotence.producer_state import ProducerStateEntry
 from tidemark.trace.cells import Abstract, CapacityExceeded, SequenceKeys
 
@@ -78,7 +79,9 @@ class Connections(Protocol):
 class State(Protocol):
     """The state that the abstraction reads."""
 
-    issued: int
+    @property
+    def producer_ids(self) -> ProducerIdManager:
+        """The producer ids."""
 
     @property
     def partitions(self) -> Sequence[Partition]:
@@ -169,7 +172,7 @@ class Abstraction(Abstract):
 
     def issued(self) -> Key:
         """How many producer ids were issued."""
-        issued = self._state.issued
+        issued = self._state.producer_ids.issued
         if issued > self.table.max_pid:
             raise CapacityExceeded("producer ids")
         return issued

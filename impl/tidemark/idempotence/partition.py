@@ -6,7 +6,7 @@ How the log is replicated is replication's affair: here a follower is given batc
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 from tidemark.common.errors import Errors
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse, ProducerId, RecordBatch
@@ -26,18 +26,31 @@ class Parked(NamedTuple):
     duplicate: bool
 
 
+class Storage(Protocol):
+    """A partition's log on disk, one offset for each batch."""
+
+    batches: list[RecordBatch]
+    """The batches, oldest first; read only, and the same list always."""
+
+    def append(self, batch: RecordBatch) -> None:
+        """Write a batch at the end. Raises OSError if the disk fails; then the batch is not there."""
+
+    def truncate_to(self, offset: int) -> None:
+        """Keep what is below an offset."""
+
+
 class Partition:
     """One partition at the broker `leader`, which leads it or is about to.
 
-    `log`: the batches that it has, one offset each. `snapshots`: its snapshot files. `in_sync_replicas`: how many
-    replicas are in the ISR. `disk_fails`: whether the disk takes no batch.
+    `log`: the batches on its storage. `snapshots`: its snapshot files. Until it is told of another ISR, as many
+    replicas are in sync as min.insync.replicas asks for.
     """
 
     __slots__ = (
+        "_in_sync_replicas",
         "_rules",
-        "disk_fails",
+        "_storage",
         "high_watermark",
-        "in_sync_replicas",
         "leader",
         "log",
         "producers",
@@ -50,18 +63,23 @@ class Partition:
         window: int,
         max_sequence: int,
         leader: Broker,
+        storage: Storage,
         expiration_ms: int = PRODUCER_ID_EXPIRATION_MS,
     ) -> None:
         self._rules = rules
+        self._storage = storage
+        self._in_sync_replicas = MIN_IN_SYNC_REPLICAS
         self.leader = leader
-        self.log: list[RecordBatch] = []
+        self.log = storage.batches
         self.high_watermark = 0
-        self.in_sync_replicas = MIN_IN_SYNC_REPLICAS
-        self.disk_fails = False
         self.producers = ProducerStateManager(rules, window, max_sequence, expiration_ms)
         self.snapshots: list[Snapshot] = []
 
     # --- as a leader ------------------------------------------------------------------------------------------------
+
+    def update_isr(self, in_sync_replicas: int) -> None:
+        """The leader hears of another ISR, with so many replicas."""
+        self._in_sync_replicas = in_sync_replicas
 
     def append_batch(self, request: ProduceRequest, now: int) -> Parked | ProduceResponse:
         """Handle a produce with acks=all: append it, or say why not. A duplicate is answered with its old offset.
@@ -69,7 +87,7 @@ class Partition:
         In Kafka's order: the ISR (Partition.appendRecordsToLeader), then duplicates, epoch and sequence, then the disk.
         `now`: the time in milliseconds.
         """
-        if self.in_sync_replicas < MIN_IN_SYNC_REPLICAS:
+        if self._in_sync_replicas < MIN_IN_SYNC_REPLICAS:
             return ProduceResponse(Errors.NOT_ENOUGH_REPLICAS)
         duplicate = self.producers.duplicate_of(request)
         if duplicate is not None:
@@ -87,9 +105,11 @@ class Partition:
 
     def _append(self, batch: RecordBatch) -> bool:
         """Write a batch at the log's end; False if the disk fails."""
-        if not self.disk_fails:
-            self.log.append(batch)
-        return not self.disk_fails
+        try:
+            self._storage.append(batch)
+        except OSError:
+            return False
+        return True
 
     def advance_high_watermark(self, offset: int) -> bool:
         """The replicas have all below `offset`; False if that is nothing new."""
@@ -106,10 +126,11 @@ class Partition:
     # --- as a follower, and at a start ------------------------------------------------------------------------------
 
     def append_as_follower(self, batches: Iterable[RecordBatch]) -> None:
-        """Append what the leader has appended."""
+        """Append what the leader has appended. Raises OSError if the disk fails."""
         for batch in batches:
-            self.producers.update(batch.request, len(self.log), batch.timestamp)
-            self.log.append(batch)
+            offset = len(self.log)
+            self._storage.append(batch)
+            self.producers.update(batch.request, offset, batch.timestamp)
 
     def take_snapshot(self) -> None:
         """Write a snapshot file at the end of the log: a segment is full, or the broker stops."""
@@ -121,6 +142,6 @@ class Partition:
 
     def truncate_to(self, offset: int) -> None:
         """Keep what is below an offset: the next leader has nothing behind it."""
-        del self.log[offset:]
+        self._storage.truncate_to(offset)
         self.snapshots = [one for one in self.snapshots if one.offset <= offset]
         self.producers.truncate_and_reload(self.log, self.snapshots)

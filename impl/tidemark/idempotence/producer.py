@@ -190,10 +190,8 @@ class IdempotentProducer:
         if not in_flight:
             return False
         oldest = min(in_flight, key=lambda batch: batch.number)
-        is_unresolved = self._rules.only_batch_expired(sequences, oldest) or len(in_flight) > 1
         in_flight.remove(oldest)
-        if is_unresolved:
-            sequences.unresolved = self._successor(oldest.sequence)
+        sequences.unresolved = self._successor(oldest.sequence)
         return True
 
     def resolve_sequences(self, topic: Topic) -> bool:

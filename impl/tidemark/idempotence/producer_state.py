@@ -117,12 +117,7 @@ class ProducerStateManager:
 
     def take_snapshot(self) -> Snapshot:
         """A snapshot file of the producers that are remembered now."""
-        keeps = self._rules.snapshot_of_several_batches
-        kept = {
-            producer_id: entry if keeps(len(entry.batches)) else entry._replace(batches=entry.batches[-1:])
-            for producer_id, entry in self.entries.items()
-        }
-        return Snapshot(self.map_end_offset, kept)
+        return Snapshot(self.map_end_offset, dict(self.entries))
 
     def load(self, log: Sequence[RecordBatch], snapshots: Iterable[Snapshot]) -> None:
         """Start anew from the latest snapshot that is not of a longer log, and replay the log from there

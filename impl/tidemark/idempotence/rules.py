@@ -1,7 +1,9 @@
 """The safety rules of idempotent producers, one small pure function each, under the specification's names.
 
 A guard answers "may this go ahead", a case "does this case arise". The mechanism that asks is in producer_state.py,
-partition.py and producer.py. `Rules` gathers them; a leader or a producer is given one when it is built.
+partition.py and producer.py. Nobody asks `snapshot_of_several_batches` and `only_batch_expired`: a leader and a
+producer do as they say, and flaws.py has those that do otherwise. `Rules` gathers them; a leader or a producer is given
+one when it is built.
 """
 
 from __future__ import annotations

@@ -216,7 +216,7 @@ class Partition:
         counted = isr
         if pending is not None:
             rules, proposed = self._rules, pending.isr
-            counted = proposed if proposed <= isr else isr
+            counted = isr & proposed
             if rules.count_members_being_removed(isr, proposed):
                 counted = counted | isr
             if rules.count_members_being_added(isr, proposed):
@@ -265,12 +265,9 @@ class Partition:
 
     # --- fetch, the leader's side ---------------------------------------------------------------------------------
 
-    def receive_fetch(
-        self, request: FetchRequest, limit: int, now: int, lazily: bool = False, counts_later: bool = False
-    ) -> FetchResponse | PendingRead | UncountedFetch:
-        """Answer a follower's fetch with `limit` records at most; `lazily`: only the range is decided now.
-        `counts_later`: the thread waits for its lock before it counts; then the records are read now, whatever
-        `lazily` says.
+    def receive_fetch(self, request: FetchRequest, now: int) -> FetchResponse | None:
+        """A follower's fetch arrives. Returns the answer that refuses it or says where the logs part, or None: it is
+        valid, and is handled by `handle_fetch`, `validate_fetch` or `fetch_records`.
 
         In Kafka's order: epochs, leadership, range, divergence.
         """
@@ -291,14 +288,10 @@ class Partition:
                 return self.reject_fetch(OFFSET_OUT_OF_RANGE)
             if self._rules.end_of_another_epoch(end, last_fetched) or end.end_offset < request.fetch_offset:
                 return self.answer_diverging(request, end, now)
-        if counts_later:
-            return self.fetch_records(request, limit)
-        if lazily and request.fetch_offset < log.end_offset:
-            return self.validate_fetch(request, limit, now)
-        return self.handle_fetch(request, limit, now)
+        return None
 
     def handle_fetch(self, request: FetchRequest, limit: int, now: int) -> FetchResponse:
-        """Count the fetch; answer with records and the high watermark that held on arrival."""
+        """Count the fetch; answer with `limit` records at most and the high watermark that held on arrival."""
         return self._answer(request, self._read(request, limit), now)
 
     def _read(self, request: FetchRequest, limit: int) -> FetchResponse:
@@ -317,7 +310,7 @@ class Partition:
         return uncounted.response
 
     def validate_fetch(self, request: FetchRequest, limit: int, now: int) -> PendingRead:
-        """The same, but the bytes are read when the socket takes them."""
+        """Like `handle_fetch`, but the bytes are read when the socket takes them. There must be some."""
         log, offset = self.log, request.fetch_offset
         count = min(limit, log.end_offset - offset)
         read = PendingRead(offset, count, log.high_watermark, log.segment_of(offset + count - 1))

@@ -191,8 +191,8 @@ def keep_proposal_at_known_epoch(partition_epoch: int, known_partition_epoch: in
 
 @guard
 def alter_of_leader_epoch(request_epoch: int, leader_epoch: int) -> bool:
-    """KIP-497. Without it alone a deposed leader's proposal gets another error. A new leader's epoch comes with a new
-    partition epoch, so `alter_of_partition_epoch` refuses the proposal."""
+    """KIP-497. Without it a deposed leader's proposal is still refused, with another error. A new leader's epoch comes
+    with a new partition epoch, so `alter_of_partition_epoch` refuses it."""
     return request_epoch >= leader_epoch
 
 
@@ -204,7 +204,8 @@ def alter_of_partition_epoch(request_epoch: int, partition_epoch: int) -> bool:
 
 @guard
 def alter_of_broker_epoch(request_epoch: int, registered_epoch: int) -> bool:
-    """KIP-497. Without it a proposal of the leader's earlier incarnation is taken."""
+    """KIP-497. Without it the proposal of a leader's earlier incarnation is still refused: the broker has registered
+    anew, and leads in another leader epoch or not at all."""
     return request_epoch == registered_epoch
 
 
@@ -216,8 +217,8 @@ def isr_members_active(active: bool) -> bool:
 
 @guard
 def min_isr_on_append(isr_size: int, effective_min_isr: int) -> bool:
-    """acks=all needs min.insync.replicas. Without it a record is taken that waits for members. No property of the
-    specification sees that: the record is acknowledged only once there are enough."""
+    """acks=all needs min.insync.replicas. Without it a leader appends a record though its ISR is too small. No property
+    falls, for the record is acknowledged only when the ISR is large enough."""
     return isr_size >= effective_min_isr
 
 

@@ -134,7 +134,7 @@ class Abstraction(Abstract):
 
     def issued(self) -> Key:
         """How many producer ids were given out."""
-        return self._state.issued
+        return self._state.producer_ids.issued
 
     def begun(self) -> Key:
         """How many transactions were begun."""

@@ -19,6 +19,7 @@ from __future__ import annotations
 from enum import Enum
 
 from tidemark.common.errors import BrokenInvariant, Errors
+from tidemark.idempotence.producer_ids import ProducerIdManager
 from tidemark.transactions.messages import (
     NO_PARTITIONS,
     NO_PRODUCER_EPOCH,
@@ -71,7 +72,7 @@ Replies = tuple[Reply, ...]
 class TransactionCoordinator:
     """A broker's coordinator of one transactional id; it serves while `epoch`, that of the partition's leadership, is
     not 0. `last_epoch`: the last producer epoch of an id, which only its last markers use (32,767 in Kafka);
-    `transaction_version`: the finalized feature level.
+    `producer_ids`: where the id behind that comes from; `transaction_version`: the finalized feature level.
 
     `value`: its view of the transaction; once decided, `partitions` are those without a marker. `pending`: the
     state that a record leads to that has not committed. `pending_markers`: the entry of the decided transaction while
@@ -83,6 +84,7 @@ class TransactionCoordinator:
         "_completing",
         "_error",
         "_last_epoch",
+        "_producer_ids",
         "_retried",
         "_rules",
         "_tells",
@@ -96,9 +98,16 @@ class TransactionCoordinator:
         "value",
     )
 
-    def __init__(self, rules: Rules, last_epoch: int, transaction_version: int = TRANSACTION_VERSION) -> None:
+    def __init__(
+        self,
+        rules: Rules,
+        last_epoch: int,
+        producer_ids: ProducerIdManager,
+        transaction_version: int = TRANSACTION_VERSION,
+    ) -> None:
         self._rules = rules
         self._last_epoch = last_epoch
+        self._producer_ids = producer_ids
         self._tv2 = transaction_version >= 2
         self._forget()
 
@@ -168,15 +177,13 @@ class TransactionCoordinator:
         before = request.producer_id == value.previous_producer_id and self._is_exhausted(request.producer_epoch)
         return request.producer_id == value.producer_id or before
 
-    def append_init_producer_id(
-        self, request: InitProducerIdRequest, token: Token, new_id: ProducerId
-    ) -> TransactionLogValue:
-        """The process gets the next epoch, or `new_id`; all processes before it are fenced."""
+    def append_init_producer_id(self, request: InitProducerIdRequest, token: Token) -> TransactionLogValue:
+        """The process gets the next epoch, or a new id; all processes before it are fenced."""
         value, verdict = self.value, self.init_verdict(request)
         last = NO_PRODUCER_EPOCH if request.producer_id == NO_PRODUCER_ID else value.producer_epoch
         producer_id, epoch = value.producer_id, value.producer_epoch
         if verdict is InitVerdict.ROTATE:
-            producer_id, epoch = new_id, 0
+            producer_id, epoch = self._producer_ids.generate_producer_id(), 0
         elif verdict is InitVerdict.BUMP:
             epoch += 1
         elif verdict is InitVerdict.SAME:
@@ -188,16 +195,16 @@ class TransactionCoordinator:
             TransactionLogValue(state, producer_id, value.producer_id, NO_PRODUCER_ID, epoch, last), token, tells=True
         )
 
-    def fence_producer(self, token: Token, new_id: ProducerId) -> TransactionLogValue:
+    def fence_producer(self, token: Token) -> TransactionLogValue:
         """A process takes the id over while a transaction is open: its producer is fenced, and it is aborted. The
         process is told to come again."""
-        return self._prepare(self._decided(None, new_id), token, Errors.CONCURRENT_TRANSACTIONS)
+        return self._prepare(self._decided(None), token, Errors.CONCURRENT_TRANSACTIONS)
 
-    def abort_timed_out_transaction(self, new_id: ProducerId) -> TransactionLogValue | None:
+    def abort_timed_out_transaction(self) -> TransactionLogValue | None:
         """transaction.timeout.ms is over for what is open; None if nothing is, or something is pending."""
         if not self.serving or self.pending is not None or self.value.state is not TransactionState.ONGOING:
             return None
-        return self._prepare(self._decided(None, new_id), None)
+        return self._prepare(self._decided(None), None)
 
     # --- AddPartitionsToTxn -----------------------------------------------------------------------------------------
 
@@ -306,14 +313,14 @@ class TransactionCoordinator:
             return overflow or epoch in (value.producer_epoch, value.producer_epoch - 1)
         return self._rules.request_of_current_epoch(epoch, value.producer_epoch)
 
-    def append_end_txn(self, request: EndTxnRequest, token: Token, new_id: ProducerId) -> TransactionLogValue:
+    def append_end_txn(self, request: EndTxnRequest, token: Token) -> TransactionLogValue:
         """The outcome is decided."""
-        return self._prepare(self._decided(request, new_id), token, tells=self._tv2)
+        return self._prepare(self._decided(request), token, tells=self._tv2)
 
-    def _decided(self, request: EndTxnRequest | None, new_id: ProducerId) -> TransactionLogValue:
+    def _decided(self, request: EndTxnRequest | None) -> TransactionLogValue:
         """The decision that a producer has asked for; None: it is fenced, and the transaction aborted. A fence takes
         the next epoch (prepareFenceProducerEpoch). In TV2 so does a decision, but that of a fence
-        (prepareAbortOrCommit). Behind the last epoch `new_id` follows with the completion."""
+        (prepareAbortOrCommit). Behind the last epoch a new id follows with the completion."""
         value, rules, tv2, fenced = self.value, self._rules, self._tv2, request is None
         epoch, last = value.producer_epoch, value.last_producer_epoch
         if rules.fence_on_time_out(request) or (fenced and tv2):
@@ -330,7 +337,7 @@ class TransactionCoordinator:
             previous_producer_id=value.producer_id,
             producer_epoch=epoch,
             last_producer_epoch=last,
-            next_producer_id=new_id if rotates else NO_PRODUCER_ID,
+            next_producer_id=self._producer_ids.generate_producer_id() if rotates else NO_PRODUCER_ID,
         )
 
     def _next_epoch(self, epoch: int) -> int:

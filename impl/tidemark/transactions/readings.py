@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Protocol
 
 from tidemark.idempotence.messages import ProduceRequest, ProduceResponse
+from tidemark.idempotence.producer_ids import ProducerIdManager
 from tidemark.transactions.coordinator import PendingCompleteTxn, TransactionCoordinator
 from tidemark.transactions.fetcher import Fetcher
 from tidemark.transactions.messages import (
@@ -120,8 +121,11 @@ class State(Protocol):
     """The state that the abstraction reads: exchanges by client and partition, by broker and partition, or by level and
     partition."""
 
-    issued: int
     begun: int
+
+    @property
+    def producer_ids(self) -> ProducerIdManager:
+        """The producer ids."""
 
     @property
     def log(self) -> StateLog:

@@ -28,9 +28,6 @@ from tidemark.transactions.messages import (
 )
 from tidemark.transactions.transactional_producer import ProducerState
 
-NO_NEW_ID = 0
-"""No producer id runs out of epochs here."""
-
 
 class ExactlyOnceCluster(ExactlyOnceState):
     """Instances and input partitions are numbered from 0; `target` is an output's number or `offsets`."""
@@ -47,10 +44,10 @@ class ExactlyOnceCluster(ExactlyOnceState):
         if isinstance(verdict, Errors):
             return False
         if verdict is InitVerdict.FENCE:
-            self._written(i, coordinator.fence_producer(None, NO_NEW_ID))
+            self._written(i, coordinator.fence_producer(None))
             self.recorder.did("FenceProducer", i)
             return True
-        response = self._written(i, coordinator.append_init_producer_id(request, i, NO_NEW_ID))
+        response = self._written(i, coordinator.append_init_producer_id(request, i))
         if response is not None:
             producer.receive_init_producer_id(response)
         self.recorder.did("InitProducerId", i)
@@ -63,7 +60,7 @@ class ExactlyOnceCluster(ExactlyOnceState):
 
     def abort_timed_out_transaction(self, i: int) -> bool:
         """transaction.timeout.ms is over."""
-        record = self.coordinators[i].abort_timed_out_transaction(NO_NEW_ID)
+        record = self.coordinators[i].abort_timed_out_transaction()
         if record is None:
             return False
         self._written(i, record)
@@ -301,7 +298,7 @@ class ExactlyOnceCluster(ExactlyOnceState):
         response = coordinator.end_txn_answer(request)
         if response is None:
             action = "HandleEndTxn"
-            response = self._written(i, coordinator.append_end_txn(request, i, NO_NEW_ID))
+            response = self._written(i, coordinator.append_end_txn(request, i))
         elif response.error is Errors.CONCURRENT_TRANSACTIONS:
             return False
         else:

@@ -11,6 +11,7 @@ from tidemark.exactly_once.results_partition import ResultsPartition
 from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.network import Exchange, LateMarker
 from tidemark.exactly_once.sim.reader import ResultsReader
+from tidemark.idempotence.producer_ids import ProducerIdManager
 from tidemark.trace.recording import Recorder
 from tidemark.transactions.coordinator import TransactionCoordinator
 from tidemark.transactions.messages import TransactionLogValue
@@ -44,7 +45,8 @@ class ExactlyOnceState:
         self.outputs = [ResultsPartition(asked, number, window) for number in range(outputs)]
         self.offsets = outputs
         self.readers = [ResultsReader(output, isolation_level_of(rules)) for output in self.outputs]
-        self.coordinators = [TransactionCoordinator(self.transactions, LAST_EPOCH) for _ in statics]
+        producer_ids = ProducerIdManager(len(statics))
+        self.coordinators = [TransactionCoordinator(self.transactions, LAST_EPOCH, producer_ids) for _ in statics]
         for number, coordinator in enumerate(self.coordinators):
             coordinator.load_transactions(1, TransactionLogValue(producer_id=number + 1), 0)
         self.instances = [self.new_process(number) for number in range(len(statics))]

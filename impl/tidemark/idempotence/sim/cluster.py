@@ -9,6 +9,7 @@ from __future__ import annotations
 from tidemark.common.errors import Errors
 from tidemark.idempotence.messages import ProduceResponse, ProducerId
 from tidemark.idempotence.partition import MIN_IN_SYNC_REPLICAS, Broker, Parked
+from tidemark.idempotence.sim.disk import Disk
 from tidemark.idempotence.sim.network import Exchange
 from tidemark.idempotence.sim.state import DELIVERY_TIMEOUT_MS, REQUEST_LIFE_MS, Acknowledged, ProducerState
 
@@ -31,9 +32,9 @@ class ProducerCluster(ProducerState):
         """A process gets its producer id."""
         if self.producers[client].producer_id:
             return False
-        self.issued += 1
-        self.producers[client].get_producer_id(self.issued)
-        self.recorder.did("GetProducerId", client, self.issued)
+        producer_id = self.producer_ids.generate_producer_id()
+        self.producers[client].get_producer_id(producer_id)
+        self.recorder.did("GetProducerId", client, producer_id)
         return True
 
     def send_batch(self, client: int, topic: int, broker: Broker) -> bool:
@@ -109,7 +110,8 @@ class ProducerCluster(ProducerState):
     def handle(
         self, broker: Broker, client: int, topic: int, too_few_in_sync: bool = False, disk_fails: bool = False
     ) -> bool:
-        """A broker handles the next request of a connection, or answers the one that waits there."""
+        """A broker handles the next request of a connection, or answers the one that waits there. Meanwhile its ISR may
+        be too small, or its disk fail."""
         exchange, partition = self.connections[client][topic].next_at(broker), self.partitions[topic]
         if exchange is None:
             return False
@@ -120,10 +122,12 @@ class ProducerCluster(ProducerState):
             self.recorder.did("RejectBatch", broker, client, topic)
             return True
         if too_few_in_sync:
-            partition.in_sync_replicas = MIN_IN_SYNC_REPLICAS - 1
-        partition.disk_fails = disk_fails
+            partition.update_isr(MIN_IN_SYNC_REPLICAS - 1)
+        self.disks[topic].fails = disk_fails
         outcome = partition.append_batch(exchange.request, self.now)
-        partition.in_sync_replicas, partition.disk_fails = MIN_IN_SYNC_REPLICAS, False
+        self.disks[topic].fails = False
+        if too_few_in_sync:
+            partition.update_isr(MIN_IN_SYNC_REPLICAS)
         if isinstance(outcome, Parked):
             exchange.parked = outcome
             action = "AnswerDuplicate" if outcome.duplicate else "AppendBatch"
@@ -206,14 +210,15 @@ class ProducerCluster(ProducerState):
         leader = self.partitions[topic]
         if not leader.high_watermark <= keep <= len(leader.log) or snapshot > keep:
             return False
-        successor = self.new_partition(broker)
+        disk = Disk()
+        successor = self.new_partition(broker, disk)
         successor.append_as_follower(leader.log[:snapshot])
         successor.take_snapshot()
         successor.append_as_follower(leader.log[snapshot:])
         successor.restart()
         successor.truncate_to(keep)
         successor.advance_high_watermark(leader.high_watermark)
-        self.partitions[topic] = successor
+        self.partitions[topic], self.disks[topic] = successor, disk
         for connections in self.connections:
             connections[topic].depose()
         self.recorder.did("ElectLeader", topic, broker, keep, snapshot)

@@ -185,10 +185,10 @@ class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
 
     def forget(self, word: int) -> bool:
         """A leader forgets a producer."""
-        if not self.cluster.issued:
+        if not self.cluster.producer_ids.issued:
             return False
         topic = 0 if word & 3 else (word >> 2) % self._topics
-        return self.cluster.let_expire(topic, 1 + (word >> 8) % self.cluster.issued)
+        return self.cluster.let_expire(topic, 1 + (word >> 8) % self.cluster.producer_ids.issued)
 
     def elect(self, word: int) -> bool:
         """Another broker leads a partition, or the same again."""
@@ -201,6 +201,6 @@ class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
 
     def crash(self, word: int) -> bool:
         """A process ends."""
-        if self.cluster.issued > self.table.max_pid - ROOM:
+        if self.cluster.producer_ids.issued > self.table.max_pid - ROOM:
             return False
         return self.cluster.crash_producer(word % self._clients)

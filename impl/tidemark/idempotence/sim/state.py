@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from tidemark.idempotence.flaws import partition_of, producer_of
 from tidemark.idempotence.messages import ProducerId
 from tidemark.idempotence.partition import Broker, Partition
 from tidemark.idempotence.producer import IdempotentProducer, ProducerConfig
+from tidemark.idempotence.producer_ids import ProducerIdManager
 from tidemark.idempotence.rules import Rules
+from tidemark.idempotence.sim.disk import Disk
 from tidemark.idempotence.sim.network import Connections
 from tidemark.trace.recording import Recorder
 
@@ -30,29 +33,41 @@ class Acknowledged(NamedTuple):
 
 class ProducerState:
     """The parts, without the events: see `ProducerCluster`. `recorder` must be set before the first event. `partitions`
-    are those of the leaders; `now`: the time in milliseconds, by everybody's clock."""
+    are those of the leaders, on `disks`; `now`: the time in milliseconds, by everybody's clock."""
 
-    __slots__ = ("acked", "config", "connections", "issued", "now", "partitions", "producers", "recorder", "rules")
+    __slots__ = (
+        "acked",
+        "config",
+        "connections",
+        "disks",
+        "now",
+        "partitions",
+        "producer_ids",
+        "producers",
+        "recorder",
+        "rules",
+    )
 
     recorder: Recorder
 
     def __init__(self, producers: int, leaders: list[Broker], rules: Rules, config: ProducerConfig) -> None:
         self.rules = rules
         self.config = config
-        self.issued = 0
+        self.producer_ids = ProducerIdManager()
         self.now = 0
-        self.partitions = [self.new_partition(leader) for leader in leaders]
+        self.disks = [Disk() for _ in leaders]
+        self.partitions = [self.new_partition(leader, disk) for leader, disk in zip(leaders, self.disks, strict=True)]
         self.producers = [self.new_process() for _ in range(producers)]
         self.connections = [[Connections() for _ in leaders] for _ in range(producers)]
         self.acked: list[Acknowledged] = []
 
-    def new_partition(self, broker: Broker) -> Partition:
+    def new_partition(self, broker: Broker, disk: Disk) -> Partition:
         """A partition at a broker that has nothing of it yet."""
-        return Partition(self.rules, self.config.window, self.config.max_sequence, broker, EXPIRATION_MS)
+        return partition_of(self.rules, self.config, broker, disk, EXPIRATION_MS)
 
     def new_process(self) -> IdempotentProducer:
         """A process that has just started."""
-        return IdempotentProducer(len(self.partitions), self.rules, self.config)
+        return producer_of(len(self.partitions), self.rules, self.config)
 
     def lost(self) -> int:
         """How many wrong batches a reader of the logs finds: acknowledged ones that are not at their offsets, and any

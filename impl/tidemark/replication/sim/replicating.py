@@ -16,7 +16,6 @@ from tidemark.replication.messages import (
     BrokerId,
     FetchRequest,
     FetchResponse,
-    PendingRead,
     ProduceRequest,
     ReadRequest,
     Refused,
@@ -76,24 +75,20 @@ class Replication(ClusterState):
             or self.network.cut[follower][source]
         ):
             return False
-        answer = broker.partition.receive_fetch(
-            request, limit, self.now + host.skew_ms, lazily, counts_later or host.crowded
-        )
-        if isinstance(answer, UncountedFetch):
-            connection.uncounted = answer
-            self.recorder.did("FetchRecords", source, follower, _count(request, answer.response))
-            return True
-        if isinstance(answer, PendingRead):
-            connection.read = answer
-            self.recorder.did("ValidateFetch", source, follower, answer.limit)
-            return True
-        connection.response = answer
-        if answer.error is not NONE:
-            self.recorder.did("RejectFetch", source, follower)
-        elif answer.diverging is not None:
-            self.recorder.did("AnswerDiverging", source, follower)
+        partition, now = broker.partition, self.now + host.skew_ms
+        answer = partition.receive_fetch(request, now)
+        if answer is not None:
+            connection.response = answer
+            self.recorder.did("RejectFetch" if answer.diverging is None else "AnswerDiverging", source, follower)
+        elif counts_later or host.crowded:
+            connection.uncounted = uncounted = partition.fetch_records(request, limit)
+            self.recorder.did("FetchRecords", source, follower, _count(request, uncounted.response))
+        elif lazily and request.fetch_offset < broker.log.end_offset:
+            connection.read = read = partition.validate_fetch(request, limit, now)
+            self.recorder.did("ValidateFetch", source, follower, read.limit)
         else:
-            self.recorder.did("HandleFetch", source, follower, _count(request, answer))
+            connection.response = response = partition.handle_fetch(request, limit, now)
+            self.recorder.did("HandleFetch", source, follower, _count(request, response))
         return True
 
     def count_fetch(self, connection: FetchConnection) -> bool:

@@ -46,17 +46,16 @@ class TransactionCluster(Processes):
             exchange.response = response
             self.recorder.did("AnswerRpc", broker, client, late)
             return True
-        new_id = self.issued + 1
         if isinstance(request, InitProducerIdRequest):
             if coordinator.init_verdict(request) is InitVerdict.FENCE:
                 exchange.parked, action = "fence", "FenceProducer"
-                record = coordinator.fence_producer(token, new_id)
+                record = coordinator.fence_producer(token)
             else:
                 exchange.parked, action = "init", "AppendInitProducerId"
-                record = coordinator.append_init_producer_id(request, token, new_id)
+                record = coordinator.append_init_producer_id(request, token)
         elif isinstance(request, EndTxnRequest):
             exchange.parked, action = "end", "AppendEndTxn"
-            record = coordinator.append_end_txn(request, token, new_id)
+            record = coordinator.append_end_txn(request, token)
         else:
             exchange.parked, action = "add", "AppendAddPartitions"
             record = coordinator.append_add_partitions(request, token)
@@ -65,9 +64,8 @@ class TransactionCluster(Processes):
         return True
 
     def _append(self, broker: Broker, record: TransactionLogValue) -> None:
-        """A coordinator's record is in its own log; a producer id that it names is given out."""
+        """A coordinator's record is in its own log."""
         self.log.unreplicated[broker].append(record)
-        self.issued = max(self.issued, record.producer_id, record.next_producer_id)
 
     def _settle(self, replies: Replies) -> None:
         """A coordinator's replies go to the waiting clients, and to the leaders that have asked for a partition."""
@@ -111,7 +109,7 @@ class TransactionCluster(Processes):
 
     def abort_timed_out_transaction(self, broker: Broker) -> bool:
         """transaction.timeout.ms is over."""
-        record = self.coordinators[broker].abort_timed_out_transaction(self.issued + 1)
+        record = self.coordinators[broker].abort_timed_out_transaction()
         if record is None:
             return False
         self._append(broker, record)

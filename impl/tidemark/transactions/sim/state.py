@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from tidemark.common.rule_kinds import is_rule
 from tidemark.idempotence.messages import ProduceRequest
+from tidemark.idempotence.producer_ids import ProducerIdManager
 from tidemark.trace.recording import Recorder
 from tidemark.transactions.coordinator import PendingCompleteTxn, TransactionCoordinator
 from tidemark.transactions.fetcher import Fetcher
@@ -62,7 +63,7 @@ class TransactionState:
     ) -> None:
         self.rules = rules
         self.transaction_version = transaction_version_of(rules)
-        self.issued = 1
+        self.producer_ids = ProducerIdManager(1)
         self.begun = 0
         self.now = 0
         self.offsets = offsets
@@ -71,7 +72,8 @@ class TransactionState:
         self.clients = [self.new_process() for _ in range(clients)]
         self.log = TransactionStateLog(brokers, first)
         self.coordinators = [
-            TransactionCoordinator(rules, last_epoch, self.transaction_version) for _ in range(brokers)
+            TransactionCoordinator(rules, last_epoch, self.producer_ids, self.transaction_version)
+            for _ in range(brokers)
         ]
         self.coordinators[first].load_transactions(1, self.log.stored, 0)
         self.earlier_timestamp = [False] * brokers
