@@ -11,19 +11,16 @@ of the recorded runs of `make check` (closing.py), `tidemark agree` (agreed.py) 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from functools import partial
 from pathlib import Path
 
-from tidemark.classic_group import states
-from tidemark.consumer_group import membership as consumer_group_membership
-from tidemark.consumer_group import states as consumer_group_states
-from tidemark.groups.transitions import E, S, Transition
+from tidemark.common.transitions import Table
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.golden import golden_file, golden_root
 from tidemark_conformance.paths import CHECKOUT
-from tidemark_conformance.registry import zoo
+from tidemark_conformance.registry import protocols, zoo
 from tidemark_conformance.registry.anomalies import glossary
 from tidemark_conformance.report import agreed, closing, floors, speed, stories
 from tidemark_conformance.report.rowless import rules_without_row
@@ -176,22 +173,13 @@ def bench() -> str:
     return speed.recorded(CHECKOUT / speed.RECORD)
 
 
-def group_states() -> str:
-    """The state machine of a classic group, from the table that its coordinator runs by."""
-    return _machine(states.TRANSITIONS)
+def _machines() -> dict[str, Generator]:
+    """Pictures of the protocols' state machines, from the tables that their coordinators and consumers run by."""
+    known = [one.descriptor() for one in protocols.protocols().values() if one.implementation]
+    return {name: partial(_machine, table) for one in known for name, table in one.machines.items()}
 
 
-def member_states() -> str:
-    """That of a member of a KIP-848 group, at its coordinator."""
-    return _machine(consumer_group_states.TRANSITIONS)
-
-
-def consumer_states() -> str:
-    """That of a consumer of a KIP-848 group."""
-    return _machine(consumer_group_membership.TRANSITIONS)
-
-
-def _machine(transitions: Mapping[tuple[S, E], Transition[S]]) -> str:
+def _machine(transitions: Table) -> str:
     """A picture of a state machine, and its table."""
     edges = [(start.value, event.value, step.to.value, step.why) for (start, event), step in transitions.items()]
     picture = [f"    {start} --> {to}: {event}" for start, event, to, _ in edges]
@@ -206,12 +194,10 @@ def cheap() -> dict[str, Generator]:
         "floors": floors.table,
         "anomalies": anomalies,
         "bench": bench,
-        "consumer-states": consumer_states,
-        "group-states": group_states,
         "make-check": make_check,
-        "member-states": member_states,
         "models": models,
         "zoo-rows": rows,
+        **_machines(),
         **_rules(),
         **stories.blocks(),
     }

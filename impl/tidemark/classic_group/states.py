@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from enum import Enum
 
-from tidemark.groups.transitions import Transition, after
+from tidemark.common.transitions import Transition, after
 
 
 class GroupState(Enum):

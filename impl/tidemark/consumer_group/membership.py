@@ -19,10 +19,10 @@ from typing import Protocol
 
 from tidemark.common.errors import BrokenInvariant
 from tidemark.common.rule_kinds import case
+from tidemark.common.transitions import Transition, after
 from tidemark.groups.partitions import TopicPartition
 from tidemark.groups.rebalance_listener import Partitions, RebalanceListener
 from tidemark.groups.subscription_state import SubscriptionState
-from tidemark.groups.transitions import Transition, after
 
 Owned = Collection[TopicPartition]
 

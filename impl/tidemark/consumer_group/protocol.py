@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import partial
 
+from tidemark.consumer_group import membership, states
 from tidemark.consumer_group.rules import Rules
 from tidemark.consumer_group.sim.profiles import MIXES, PROFILES
 from tidemark.consumer_group.sim.run import ConsumerGroupSimulator
@@ -23,5 +24,6 @@ PROTOCOL = Protocol(
     scenario=partial(run_script, STAGE),
     lost="offsets",
     healed="groups",
+    machines={"member-states": states.TRANSITIONS, "consumer-states": membership.TRANSITIONS},
     faults=("offset",),
 )

@@ -9,8 +9,8 @@ from __future__ import annotations
 
 from enum import Enum
 
+from tidemark.common.transitions import Transition, after
 from tidemark.groups.consumer_group_messages import MemberState
-from tidemark.groups.transitions import Transition, after
 
 
 class MemberEvent(Enum):

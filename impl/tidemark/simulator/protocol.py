@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from tidemark.common.removal import Variant, rules_without
+from tidemark.common.transitions import Table
 from tidemark.simulator.demonstration import Demonstration
 from tidemark.simulator.running import SimulatorBase
 from tidemark.simulator.script import ScenarioResult
@@ -29,7 +30,8 @@ class Protocol:
     `profiles`: the names of nemesis schedules and mixes of them. `scenario`: the run of a golden scenario. `lost`,
     `healed`: its clients' words for a loss ("records") and for that which heals ("clusters"). `faults`: kinds of events
     that may change something although no step is recorded. `sized`: the nodes of another size, None where there is one
-    size only. `demonstration`: its long run for people, None where there is none.
+    size only. `demonstration`: its long run for people, None where there is none. `machines`: its state machines, by
+    their names in documents ("group-states").
     """
 
     def __init__(
@@ -47,6 +49,7 @@ class Protocol:
         faults: Iterable[str] = (),
         sized: Callable[[int], tuple[str, ...]] | None = None,
         demonstration: Demonstration | None = None,
+        machines: Mapping[str, Table] | None = None,
     ) -> None:
         self.owner, self.nodes, self.sized = owner, nodes, sized
         self.simulators, self.rules, self.scenario = simulators, rules, scenario
@@ -54,6 +57,7 @@ class Protocol:
         self.profiles, self.faults = frozenset(profiles), frozenset(faults)
         self.lost, self.healed = lost, healed
         self.demonstration = demonstration
+        self.machines = dict(machines or {})
         self._prepared: Prepared[SimulatorBase] = Prepared(simulators)
 
     def rules_without(self, names: Iterable[str]) -> Any:

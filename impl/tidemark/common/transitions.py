@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from enum import Enum
-from typing import Generic, NamedTuple, TypeVar
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from tidemark.common.errors import BrokenInvariant
 
@@ -17,6 +17,10 @@ class Transition(NamedTuple, Generic[S]):
 
     to: S
     why: str
+
+
+Table = Mapping[tuple[Any, Any], Transition[Any]]
+"""The table of some state machine."""
 
 
 def after(table: Mapping[tuple[S, E], Transition[S]], who: str, state: S, event: E) -> S:
