@@ -13,7 +13,12 @@ from simulated import SIMULATED
 from tidemark.common.removal import rules_without
 from tidemark.groups.offset_records import TxnOffsetCommitRequest, WriteTxnMarkerRequest
 from tidemark.groups.partitions import TopicPartition
+from tidemark.idempotence.flaws import partition_of, producer_of
 from tidemark.idempotence.messages import ProduceRequest
+from tidemark.idempotence.producer import ProducerConfig
+from tidemark.idempotence.rules import Rules as IdempotenceRules
+from tidemark.idempotence.sequences import PartitionSequences
+from tidemark.idempotence.sim.disk import Disk
 from tidemark.offsets.coordinator import OffsetCoordinator
 from tidemark.offsets.flaws import handled_marker
 from tidemark.offsets.group import LoggedGroup
@@ -25,6 +30,7 @@ from tidemark.transactions.partition_leader import PartitionLeader
 from tidemark.transactions.rules import Rules as TransactionRules
 from tidemark_conformance.explain import asking
 
+CONFIG = ProducerConfig()
 FETCH = FetchRequest(0, IsolationLevel.READ_COMMITTED)
 
 
@@ -85,10 +91,42 @@ def markers(right: OffsetRules, flawed: OffsetRules) -> Iterator[Situation]:
         yield Situation((stages,), *done)
 
 
+def expiries(right: IdempotenceRules, flawed: IdempotenceRules) -> Iterator[Situation]:
+    """Of the oldest of one, two or three batches in flight."""
+    for count in (1, 2, 3):
+        left = []
+        for rules in (right, flawed):
+            producer = producer_of(1, rules, CONFIG)
+            producer.get_producer_id(1)
+            for _ in range(count):
+                producer.send_batch(0)
+            before = PartitionSequences()
+            before.in_flight = list(producer.partitions[0].in_flight)
+            assert producer.expire_batch(0)
+            left.append((producer.partitions[0].unresolved, producer.partitions[0].next_sequence))
+        yield Situation((before, before.in_flight[0]), *left)
+
+
+def snapshots(right: IdempotenceRules, flawed: IdempotenceRules) -> Iterator[Situation]:
+    """A broker starts that has one, two or three batches of a producer."""
+    for count in (1, 2, 3):
+        left = []
+        for rules in (right, flawed):
+            partition = partition_of(rules, CONFIG, 1, Disk(), 1_000)
+            for sequence in range(count):
+                partition.append_batch(ProduceRequest(1, 0, sequence, sequence + 1), 0)
+            partition.take_snapshot()
+            partition.restart()
+            left.append(partition.producers.entries[1].batches)
+        yield Situation((count,), *left)
+
+
 UNASKED: dict[tuple[str, str], tuple[Callable[[], Any], Callable[..., Iterator[Situation]]]] = {
     ("transactions", "read_high_watermark_once"): (TransactionRules, fetches_of_what_is_decided),
     ("transactions", "aborted_list_of_delayed_fetch"): (TransactionRules, fetches_of_what_is_aborted),
     ("offsets", "materialise_first"): (OffsetRules, markers),
+    ("idempotence", "only_batch_expired"): (IdempotenceRules, expiries),
+    ("idempotence", "snapshot_of_several_batches"): (IdempotenceRules, snapshots),
 }
 """(protocol, rule) -> the protocol's rules, and situations in some of which its case arises."""
 
