@@ -21,7 +21,7 @@ $(STAMP): pyproject.toml
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[spark,compile,test,lint,prove]'
 	@touch $@
 
-check: setup ## TLC on every model, simulation, audit on Spark, kill matrix; one table at the end
+check: setup ## TLC on all but the deep models, simulation, audit on Spark, kill matrix, proofs, hunts; one table
 	@$(BIN)/tidemark verify
 
 check-fresh: setup ## make check, without what earlier runs have found

@@ -457,12 +457,12 @@ def test_a_whole_run_is_recorded_and_shown(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.setattr(command, "_compare_all", lambda *_: ([_compared("One", ["Safe"], [])], 0))
     assert main(["agree", "--record"]) == 0
     assert generated.agree().splitlines()[-2:] == [
-        "| `One` | 1 | 0 | 1 | 1 | 3 | 0 | 1 of 1 | 0 |",
-        "| all | 1 | 0 | 1 | 1 | 3 | 0 |  | 0 |",
+        "| `One` | 1 | 0 | 1 | 1 | 3 | 1 | 0 | 1 of 1 | 0 |",
+        "| all | 1 | 0 | 1 | 1 | 3 | 1 | 0 |  | 0 |",
     ]
     assert agreed.rows(file) == [
-        ("`One`", "1", "0", "1", "1", "3", "0", "1 of 1", "0"),
-        ("all", "1", "0", "1", "1", "3", "0", "", "0"),
+        ("`One`", "1", "0", "1", "1", "3", "1", "0", "1 of 1", "0"),
+        ("all", "1", "0", "1", "1", "3", "1", "0", "", "0"),
     ]
 
 

@@ -30,7 +30,7 @@ COMMANDS = {
     "agree": "compare every backend of the compiler with TLC, state by state and edge by edge",
     "prove": "inductive proofs of a specification's properties, for runs of any length",
     "rule": "one safety rule side by side: specification, Python, zoo row, counterexample, flagged step",
-    "verify": "all that `make check` does: models, simulation, audit, kill matrix; one table",
+    "verify": "all that `make check` does: models, simulation, audit, kill matrix, proofs, hunts; one table",
     "golden": "run the golden scenarios and rewrite traces/golden",
     "docs": "rewrite the generated parts of README.md, ARCHITECTURE.md, DIVERGENCES.md and docs/",
     "bench": "rates and ratios of audit and simulator, in one run",

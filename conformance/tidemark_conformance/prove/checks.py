@@ -37,7 +37,7 @@ from tidemark_conformance.tla.values import Fn, Value, in_order, show
 
 State = Mapping[str, Value]
 
-RESOURCES = 5_000_000
+RESOURCES = 50_000_000
 """The solver's resource limit for one question about known states."""
 
 

@@ -19,7 +19,9 @@ RECORD = Path("docs") / "agree.json"
 """Where a checkout keeps the document of its last recorded run."""
 FORMER = "numba"
 """The key under which `tidemark.agree/1` has had the kernels from the beginning; documents have both."""
-HEADER = ("model", "states", "violating", "edges", "non-edges", "answers", "differ", "fall", "seconds")
+TERMS = "z3"
+"""The key of the terms of proofs."""
+HEADER = ("model", "states", "violating", "edges", "non-edges", "answers", "by Z3", "differ", "fall", "seconds")
 
 
 def record(found: Mapping[str, Any]) -> None:
@@ -30,7 +32,8 @@ def record(found: Mapping[str, Any]) -> None:
 def rows(file: Path) -> list[Iterable[str]]:
     """The table of the document in `file`, a row per model and one for all. Unusable if there is none.
 
-    Answers are those of all backends together; `fall`: how many of the model's properties TLC found false somewhere.
+    Answers are those of all backends together; "by Z3": those of the terms, 0 where the record is older than they are.
+    `fall`: how many of the model's properties TLC found false somewhere.
     """
     try:
         models = json.loads(file.read_text(encoding="utf-8"))["models"]
@@ -39,9 +42,9 @@ def rows(file: Path) -> list[Iterable[str]]:
         raise Unusable(
             f"{file} is no document of a whole `tidemark agree` ({problem!r}); make it by `tidemark agree --record`"
         ) from problem
-    sums = [sum(row[at] for row in made) for at in range(1, 7)]
+    sums = [sum(row[at] for row in made) for at in range(1, 8)]
     shown = [(name, *(f"{one:,}" for one in sizes), fall, f"{seconds:.0f}") for name, *sizes, fall, seconds in made]
-    total = ("all", *(f"{one:,}" for one in sums), "", f"{sum(row[8] for row in made):.0f}")
+    total = ("all", *(f"{one:,}" for one in sums), "", f"{sum(row[9] for row in made):.0f}")
     return [*shown, total]
 
 
@@ -52,4 +55,5 @@ def _numbers(model: Mapping[str, Any]) -> tuple[Any, ...]:
     differ = [backend["disagreements"] for backend in backends]
     broken, unbroken = len(model["broken"]), len(model["unbroken"])
     counts = (model[name] for name in ("states", "violating_states", "edges", "non_edges"))
-    return (*counts, sum(answers), sum(differ), f"{broken} of {broken + unbroken}", model["seconds"])
+    terms = model["backends"].get(TERMS, {"compared": 0})["compared"]
+    return (*counts, sum(answers), terms, sum(differ), f"{broken} of {broken + unbroken}", model["seconds"])
