@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from tidemark_conformance.cli import main
 from tidemark_conformance.hunt import hunting, island
-from tidemark_conformance.hunt.corpus import DEEPEST, MOST, Corpus, Item
+from tidemark_conformance.hunt.corpus import DEEPEST, FLAWS, MOST, Corpus, Item, Kind
 from tidemark_conformance.hunt.hunting import Hunted, hunt
 from tidemark_conformance.hunt.island import Finding, Job, Part, Round
 from tidemark_conformance.hunt.rows import taken
@@ -126,14 +126,39 @@ def test_a_corpus_is_bounded_and_gives_what_was_drawn_least() -> None:
     corpus, dice = Corpus(), Random(1)
     assert corpus.draw(dice)[0] == ""
     for number in range(3 * MOST):
-        corpus.add(Item(f"{number}@1#2/", str(number), bool(number % 2)))
+        corpus.add(Item(f"{number}@1#2/", str(number), Kind.PLAIN if number % 2 else Kind.SHAPE))
     assert len(corpus.items()) == MOST
     draws = [corpus.draw(dice) for _ in range(2_000)]
     assert {bool(before) for before, _ in draws} == {True, False}
     assert any("." in world for before, world in draws if not before)
     assert max(item.drawn for item in corpus.items()) <= 6
-    deep = Corpus([Item("1@1#1/" * (DEEPEST + 2), "1", True)])
+    deep = Corpus([Item("1@1#1/" * (DEEPEST + 2), "1", Kind.PLAIN)])
     assert all(not deep.draw(dice)[0] for _ in range(200))
+
+
+def test_of_flaws_the_last_beginnings_are_kept() -> None:
+    corpus = Corpus(Item(f"{number}@1#2/", str(number), Kind.FLAW) for number in range(2 * FLAWS))
+    assert [item.world for item in corpus.items()] == [str(number) for number in range(FLAWS, 2 * FLAWS)]
+    dice = Random(1)
+    before = [before for before, _ in (corpus.draw(dice) for _ in range(1_000))]
+    assert 200 < sum(map(bool, before)) < 600
+
+
+def test_a_beginning_of_a_flaw_ends_before_the_record_that_a_removed_rule_forbids() -> None:
+    one = quarry(FLAW, until=None)
+    part = one.parts[0]
+    assert part.whole is not None
+    whole = island.judge_for(part.whole).kernels
+    flaws = [item for item in hunt(one, {}, steps=20_000).corpus.items() if item.kind is Kind.FLAW]
+    assert flaws
+    for item in flaws[:20]:
+        name, _, last = item.before.removesuffix("/").rpartition("@")
+        seed, _, records = last.partition("#")
+        streams = [one.swarm(f"swarm:{name}", int(seed))[""].stream]
+        batch = island.batch_of([""], streams)
+        first = whole.check(batch.data, batch.offsets, nodes=part.nodes).first[0, island.NOT_A_STEP]
+        assert first == int(records) + 1
+    assert not any(item.kind is Kind.FLAW for item in hunt(quarry(), {}, steps=20_000).corpus.items())
 
 
 def test_rounds_of_several_islands_are_added_up() -> None:

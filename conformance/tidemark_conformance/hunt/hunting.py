@@ -12,7 +12,7 @@ import json
 import pickle
 import time
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from tidemark_conformance.console.progress import Progress, Silent
 from tidemark_conformance.errors import Unusable, writable
-from tidemark_conformance.hunt.corpus import Corpus, Item
+from tidemark_conformance.hunt.corpus import Corpus, Item, Kind
 from tidemark_conformance.hunt.island import Finding, Island, Job, Round
 from tidemark_conformance.report import document
 from tidemark_conformance.spark.bootstrap import Partition
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 FIRST_ROUND, LONGEST_ROUND = 10_000, 640_000
 """Steps of an island in the first round, and in the longest; each round has twice as many as the one before."""
 STATE = "state.json"
-SCHEMA = "tidemark.hunt-state/1"
+SCHEMA = "tidemark.hunt-state/2"
 
 
 @dataclass(slots=True)
@@ -67,7 +67,7 @@ class Hunted:
                 for part, numbers in more.items():
                     counts[part] = counts[part] + numbers if part in counts else numbers
             for item in one.items:
-                self.corpus.add(Item(item.before, item.world, item.plain, item.drawn))
+                self.corpus.add(replace(item))
             total.runs += one.runs
             total.cut += one.cut
             total.rss = max(total.rss, one.rss)
@@ -127,7 +127,7 @@ class _Task:
     reach: Mapping[str, bytes]
 
     def search(self, island: int) -> Round:
-        items = [Item(one.before, one.world, one.plain, one.drawn) for one in self.items]
+        items = [replace(one) for one in self.items]
         return Island(self.job, self.number, island, items, self.reach).search(self.steps)
 
 
@@ -214,5 +214,5 @@ def _read(kept: dict[str, Any]) -> Hunted:
         actions={part: np.array(counts, np.int64).reshape(-1, 2) for part, counts in kept["actions"].items()},
         rules={part: np.array(counts, np.int64).reshape(-1, 2) for part, counts in kept["rules"].items()},
     )
-    items = Corpus(Item(**one) for one in kept["items"])
+    items = Corpus(Item(**{**one, "kind": Kind(one["kind"])}) for one in kept["items"])
     return Hunted(total, items, [(a, b, c) for a, b, c in kept["growth"]], kept["whole"])

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidemark_conformance.audit.judge import FAIL, NOT_A_STEP, UNDECIDED, Batch, Judge, batch_of, judge_for
-from tidemark_conformance.hunt.corpus import Corpus, Item
+from tidemark_conformance.hunt.corpus import DEEPEST, Corpus, Item, Kind
 from tidemark_conformance.simulate.generate import BAD, Simulated, seldom_collecting
 from tidemark_conformance.simulate.simulators import Swarm
 from tidemark_conformance.tla.kernels.driver import CAPACITY, OVERFLOWS, REASONS
@@ -34,11 +34,12 @@ Signature = tuple[str, str, str]
 @dataclass(frozen=True, slots=True)
 class Part:
     """A part of a run: its name ("" where there is one), the specification that judges it, and how many nodes it
-    has."""
+    has. `whole`: the specification with all rules, where some are removed."""
 
     name: str
     specification: Specification
     nodes: int
+    whole: Specification | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,6 +115,7 @@ class Island:
         self.corpus = Corpus(items)
         self.dice = Random(f"hunt {job.seed} {number} {island}")
         self.judges = {part.name: judge_for(part.specification) for part in job.parts}
+        self.whole = {part.name: judge_for(part.whole) for part in job.parts if part.whole is not None}
         self.found = Round(reach={part.name: Reach(reach.get(part.name, b"")) for part in job.parts})
 
     def search(self, steps: int) -> Round:
@@ -144,14 +146,27 @@ class Island:
             batch = batch_of([""] * len(runs), [run.parts[part.name].stream for run in runs])
             reached = self._judged(part, self.judges[part.name], batch, runs)
             news = news if place else reached
+            if part.name in self.whole:
+                self._keep_flaws(part, self.whole[part.name], batch, runs)
         for number, run in enumerate(runs):
             self._count_client(run)
             plain, at, shapes, shape_at = (int(one) for one in news[number])
             if plain or shapes:
-                before = f"{run.before}{run.world}@{run.seed}#{at if plain else shape_at}/"
-                item = Item(before, run.world, bool(plain))
-                self.corpus.add(item)
-                self.found.items.append(item)
+                self._keep(run, at if plain else shape_at, Kind.PLAIN if plain else Kind.SHAPE)
+
+    def _keep(self, run: _Run, records: int, kind: Kind) -> None:
+        """Keep the beginning of a run up to so many records."""
+        item = Item(f"{run.before}{run.world}@{run.seed}#{records}/", run.world, kind)
+        self.corpus.add(item)
+        self.found.items.append(item)
+
+    def _keep_flaws(self, part: Part, judge: Judge, batch: Batch, runs: Sequence[_Run]) -> None:
+        """Keep the beginnings after which a removed rule would first have held: there is the flaw. What happens before
+        it, and how it goes on, may be another thing each time."""
+        first = judge.kernels.check(batch.data, batch.offsets, nodes=part.nodes).first[:, NOT_A_STEP]
+        for row in np.flatnonzero(first > 1).tolist():
+            if runs[row].before.count("/") < DEEPEST:
+                self._keep(runs[row], int(first[row]) - 1, Kind.FLAW)
 
     def _judged(self, part: Part, judge: Judge, batch: Batch, runs: Sequence[_Run]) -> NDArray[np.int64]:
         """Judge a part of these runs; returns their news."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from tidemark_conformance.errors import Unusable
@@ -49,18 +49,23 @@ def target(known: Protocol | Composition, without: Collection[str] = ()) -> Targ
     is no rule."""
     rules = frozenset(without)
     if isinstance(known, Protocol):
-        specification = with_rules_off(load(known.spec, known.config), rules)
-        header = schema_of(specification).with_nodes(known.nodes())
-        return Target(known, tuple(sorted(rules)), (Part("", specification, len(header.nodes)),), {"": header})
+        part, header = _part("", known, known.nodes(), rules)
+        return Target(known, tuple(sorted(rules)), (part,), {"": header})
     above = known.descriptor().part
     parts: list[Part] = []
     headers: dict[str, Header] = {}
     for name, one in sorted(known.parts.items(), key=lambda item: item[0] != above):
         removed = rules if name == above else frozenset[str]()
-        specification = with_rules_off(load(one.spec, one.config), removed)
-        headers[name] = schema_of(specification).with_nodes(known.nodes(name))
-        parts.append(Part(name, specification, len(headers[name].nodes)))
+        part, headers[name] = _part(name, one, known.nodes(name), removed)
+        parts.append(part)
     return Target(known, tuple(sorted(rules)), tuple(parts), headers)
+
+
+def _part(name: str, known: Protocol, nodes: Sequence[str], removed: frozenset[str]) -> tuple[Part, Header]:
+    whole = load(known.spec, known.config)
+    specification = with_rules_off(whole, removed)
+    header = schema_of(specification).with_nodes(nodes)
+    return Part(name, specification, len(header.nodes), whole if removed else None), header
 
 
 def rules_of(row: Row, known: Protocol | Composition) -> tuple[str, ...]:
