@@ -325,7 +325,7 @@ CompleteAfterMarkers(m) == Guard("CompleteAfterMarkers", m.partitions = {})
 \* ever (row 86).
 ClearPendingOnFailure(kept) == Case("ClearPendingOnFailure", ~kept)
 
-\* KAFKA-5416. Without it the completion that is to be appended again is forgotten (row 87).
+\* KAFKA-5416. Without it a completion whose append fails is pending no more, and the coordinator stays at the decision (row 87).
 KeepPendingOnRetry(b) == Case("KeepPendingOnRetry", pending[b] \in Completed)
 
 \* KIP-98. Without it a decided transaction whose coordinator fails stays open (row 81).

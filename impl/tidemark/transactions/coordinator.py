@@ -381,9 +381,9 @@ class TransactionCoordinator:
         return self._answered(CoordinatorResponse(Errors.NONE, record.producer_id, record.producer_epoch))
 
     def fail_append(self, record: TransactionLogValue) -> Replies:
-        """Too few replicas are in sync for the record of the pending transition. A completion is kept, to be written
-        again (txnLogAppendRetryQueue). Anything else has not happened, but that TV1 keeps the epoch that was to fence
-        with."""
+        """Too few replicas are in sync for the record of the pending transition. A completion stays pending, and is
+        written again (txnLogAppendRetryQueue). Anything else has not happened, but that TV1 keeps the epoch that was to
+        fence with."""
         pending, rules = self.pending, self._rules
         abort = record.state is TransactionState.PREPARE_ABORT
         if abort and not self._tv2 and record.producer_epoch > self.value.producer_epoch:

@@ -127,8 +127,8 @@ def clear_pending_on_failure(kept: bool) -> bool:
 
 @case
 def keep_pending_on_retry(pending: TransactionState) -> bool:
-    """KAFKA-5416: a completion stays pending until it is written. Without it the completion is
-    forgotten, and the transaction never over (row 87)."""
+    """KAFKA-5416: a completion stays pending until it is written. Without it a completion whose append fails is pending
+    no more, and the coordinator stays at the decision (row 87)."""
     return pending.completed
 
 
