@@ -286,7 +286,7 @@ BumpAfterDoubt(m) == Case("BumpAfterDoubt", m.bump)
 \* KIP-98. Without it a new process begins while its predecessor's transaction is open, which nobody ends.
 FenceOpenTransaction(m) == Case("FenceOpenTransaction", m.state = "Ongoing")
 
-\* KAFKA-6119. Without it a producer whose transaction has timed out goes on in the same epoch, and commits what is left (row 69).
+\* KAFKA-5231, KAFKA-6119. Without it a producer that is replaced or timed out goes on, and commits what is left (row 69, version 1).
 FenceOnTimeOut(fenced) == Case("FenceOnTimeOut", fenced)
 
 \* KAFKA-20090. Without it a transaction that its producer did not end is aborted in the last epoch of the producer id, and no other
@@ -483,8 +483,8 @@ EndVerdictV2(b, r) ==
 
 EndVerdict(b, r) == IF V2 THEN EndVerdictV2(b, r) ELSE EndVerdictV1(b, r)
 
-\* The decision. fenced: nobody has asked for it (prepareFenceProducerEpoch). In version 2 every decision takes the next epoch;
-\* if there is none, a new producer id comes with the completion. last: the epoch that it follows.
+\* The decision. fenced: a takeover's or a time-out's (prepareFenceProducerEpoch). In version 2 every decision takes the next
+\* epoch; if there is none, a new producer id comes with the completion. last: the epoch that it follows.
 EndRecord(b, result, fenced) ==
     LET m       == metadata[b]
         ahead   == fenced /\ FenceOnce(b)

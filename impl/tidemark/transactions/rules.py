@@ -49,8 +49,9 @@ def fence_open_transaction(state: TransactionState) -> bool:
 
 @case
 def fence_on_time_out(request: EndTxnRequest | None) -> bool:
-    """KAFKA-6119: a transaction that its producer has not ended (`request` is None) is aborted in the next epoch.
-    Without it the producer goes on, and commits what is left (row 69)."""
+    """KAFKA-5231, KAFKA-6119: a transaction that its producer has not ended (`request` is None: a takeover or a
+    time-out) is aborted in the next epoch. Without it, in TV1, the producer goes on, and commits what is left (row 69).
+    """
     return request is None
 
 
