@@ -175,8 +175,8 @@ InSequence(e, r) == Guard("InSequence",
 \* KAFKA-5494. Without it a leader remembers one batch of a producer, and refuses the retries of the others (row 61).
 RememberWindow(e, r) == Case("RememberWindow", e.epoch = r.epoch)
 
-\* KAFKA-15591. Without it a leader that knows nothing of a producer takes any sequence; the batches before it are refused for
-\* ever (row 63). Kafka 4.x has it for transactional producers only.
+\* KAFKA-15591, KAFKA-18202. Without it a leader that knows nothing of a producer takes any sequence; the batches before it are
+\* refused for ever (row 63). Kafka 4.3 asks it of transactions of version 2 only (KAFKA-18202).
 FirstSequenceIsZero(r) == Guard("FirstSequenceIsZero", r.sequence = 0)
 
 \* KIP-98. Without it a later batch of a new epoch is taken before the first.

@@ -551,7 +551,7 @@ IsReady(p, r) ==
 LacksGuard(e, r) ==
     IF r.type # "verified" THEN FALSE ELSE ~IsOngoing(e, r) /\ ~VerificationGuard(r)
 
-\* KAFKA-15591: in version 2 a partition that knows nothing of the producer takes the first batch only. What a group's coordinator
+\* KAFKA-18202: in version 2 a partition that knows nothing of the producer takes the first batch only. What a group's coordinator
 \* writes has no sequence, and nobody looks whether it is there already.
 FitsSequence(e, r) ==
     IF r.sequence = -1 THEN TRUE

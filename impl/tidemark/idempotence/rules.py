@@ -38,9 +38,9 @@ def remember_window(known_epoch: int, epoch: int) -> bool:
 
 @guard
 def first_sequence_is_zero(sequence: int) -> bool:
-    """KAFKA-15591: a leader that knows nothing of a producer takes its sequence 0 only; Kafka 4.x has it for
-    transactional producers. Without it any sequence is taken, and the batches before it are refused for ever (row
-    63)."""
+    """KAFKA-15591, KAFKA-18202: a leader that knows nothing of a producer takes its sequence 0 only. Kafka 4.3 asks it
+    of transactions of version 2 only (KAFKA-18202). Without it any sequence is taken, and the batches before it are
+    refused for ever (row 63)."""
     return sequence == 0
 
 
