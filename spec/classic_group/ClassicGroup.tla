@@ -277,7 +277,7 @@ CountOlderClaim(roster, m) == Case("CountOlderClaim", ~NewestClaim(roster, m))
 GenerationOfOlderEpoch(b) == Case("GenerationOfOlderEpoch",
     group[b].generation < (epoch[b] - 1) * EpochGenerations)
 
-\* KAFKA-2555. Without it a commit of an older generation overwrites the new owner's offset (row 50).
+\* KAFKA-1740. Without it a commit of an older generation overwrites the new owner's offset (row 50).
 CommitOfCurrentGeneration(g, generation) == Guard("CommitOfCurrentGeneration", generation = g.generation)
 
 \* Without it a consumer that was removed commits for partitions that are no longer its own.

@@ -226,7 +226,7 @@ ResequenceInOrder(s) == Case("ResequenceInOrder", Len(s.batches) > 2)
 \* KAFKA-12152. Without it a partition that was idle during a bump goes on counting in the new epoch, where 0 is due (row 64).
 RestartSequencePerPartition(c, p) == Case("RestartSequencePerPartition", sender[c][p].epoch # producer[c].epoch)
 
-\* KAFKA-6053. Without it the sequence of a batch that expired in flight is given to another, which the leader takes for it.
+\* KAFKA-5494. Without it another batch gets the sequence of the only one in flight, which expired. The leader takes it for that.
 OnlyBatchExpired(s) == Case("OnlyBatchExpired", Len(s.batches) = 1)
 
 \* This project's find; Kafka 4.x lacks it. Without it batches before and behind the wrap-around are in flight together. At a

@@ -123,8 +123,8 @@ def restart_sequence_per_partition(partition_epoch: int, epoch: int) -> bool:
 
 @case
 def only_batch_expired(sequences: PartitionSequences, expired: ProducerBatch) -> bool:
-    """KAFKA-6053: the sequence of the only batch in flight, which expired, is not given to another. Without it the next
-    batch gets that sequence; the leader takes it for the first, and it is lost."""
+    """KAFKA-5494: the sequence of the only batch in flight, which expired, is not given to another. Without it another
+    batch gets that sequence. The leader takes it for the first, and it is lost."""
     return sequences.in_flight == [expired]
 
 
