@@ -28,8 +28,8 @@ def epoch_per_transaction(epoch: int, known_epoch: int) -> bool:
 
 @guard
 def request_of_current_epoch(epoch: int, known_epoch: int) -> bool:
-    """KIP-98: a coordinator hears only who has the current epoch. Without it a process that was replaced ends the
-    transaction of its successor."""
+    """KIP-98: a coordinator hears only who has the current epoch. Without it a process that was replaced goes on with
+    the transaction of its successor. In TV2 the EndTxn of a transaction that is over ends the next (row 128)."""
     return epoch == known_epoch
 
 
