@@ -335,7 +335,7 @@ ResumeOnLoad(m) == Case("ResumeOnLoad", m.state \in Prepared)
 \* as the coordinator has failed before it answered, is told by the successor that it is replaced (CAND-13, row 137, version 1).
 PersistLastEpoch(m) == Case("PersistLastEpoch", m.lastEpoch # -1)
 
-\* This project's conjecture; Kafka 4.x lacks it. Without it a coordinator sends the markers of a decision that is lost with it:
+\* This project's repair; Kafka 4.x lacks it. Without it a coordinator sends the markers of a decision that is lost with it:
 \* its successor decides anew, the other way (CAND-2, row 94).
 ActOnCommitted(b) == Guard("ActOnCommitted", unreplicated[b] = <<>>)
 

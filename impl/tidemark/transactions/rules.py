@@ -150,7 +150,7 @@ def persist_last_epoch(last_epoch: int) -> bool:
 
 @guard
 def act_on_committed(unreplicated: int) -> bool:
-    """This project's conjecture; Kafka 4.x lacks it: a coordinator serves only when what it has loaded is committed.
+    """This project's repair; Kafka 4.x lacks it: a coordinator serves only when what it has loaded is committed.
     Without it it tells a partition an outcome that its successor does not know (CAND-2, row 94)."""
     return unreplicated == 0
 
