@@ -299,7 +299,8 @@ class TransactionCoordinator:
         return CoordinatorResponse(Errors.NONE, value.producer_id, value.producer_epoch)
 
     def _is_before_overflow(self, request: EndTxnRequest) -> bool:
-        """Whether it was sent in the last epoch of the producer id before this one."""
+        """Whether it was sent in the last epoch but one of the producer id before this one, as its last EndTxn is
+        (retryOnOverflow). Without `RotateOnFence` in the very last, too."""
         value = self.value
         before = request.producer_id == value.previous_producer_id and self._is_exhausted(request.producer_epoch)
         return before and value.producer_epoch == 0
