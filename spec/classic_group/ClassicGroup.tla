@@ -277,7 +277,7 @@ CountOlderClaim(roster, m) == Case("CountOlderClaim", ~NewestClaim(roster, m))
 GenerationOfOlderEpoch(b) == Case("GenerationOfOlderEpoch",
     group[b].generation < (epoch[b] - 1) * EpochGenerations)
 
-\* KAFKA-2555. Without it a commit of an older generation overwrites the new owner's offset (row 50).
+\* KAFKA-1740. Without it a commit of an older generation overwrites the new owner's offset (row 50).
 CommitOfCurrentGeneration(g, generation) == Guard("CommitOfCurrentGeneration", generation = g.generation)
 
 \* Without it a consumer that was removed commits for partitions that are no longer its own.
@@ -310,7 +310,7 @@ PersistAssignmentFirst(g) == Case("PersistAssignmentFirst", g.state = "Completin
 \* Without it an assignment that commits late is handed out in a later generation.
 PropagateOnlyToItsGeneration(g, stored) == Guard("PropagateOnlyToItsGeneration", g.generation = stored.generation)
 
-\* This project's conjecture; Kafka 4.x lacks it. A generation's leader that joins again and assigns anew makes all join again,
+\* This project's; Kafka 4.x lacks it. A generation's leader that joins again and assigns anew makes all join again,
 \* for the first assignment waits to commit, or counts. Without it the first is handed out, and the log ends with the second
 \* (row 106). Or the second is nobody's, and the leader takes it for the group's.
 OneAssignmentPerGeneration(b, assignments) == Guard("OneAssignmentPerGeneration",
@@ -318,7 +318,7 @@ OneAssignmentPerGeneration(b, assignments) == Guard("OneAssignmentPerGeneration"
         appended[b][i].type = "group" => appended[b][i].cause # "sync" \/ appended[b][i].group.generation # group[b].generation
     /\ group[b].state = "Stable" => \A m \in MemberIds : assignments[m] \subseteq group[b].members[m].assignment)
 
-\* This project's conjecture; Kafka 4.x lacks it. A consumer that was left out of a generation has lost what the new assignment
+\* This project's; Kafka 4.x lacks it. A consumer that was left out of a generation has lost what the new assignment
 \* takes from it. Without it a static member revokes partitions that another member has owned since, and commits for them (row
 \* 107).
 LoseWhatWasMissed(c) == Case("LoseWhatWasMissed", consumer[c].missed)

@@ -237,8 +237,8 @@ PreviousEpochOfOwner(member, request) == Guard("PreviousEpochOfOwner",
 \* another owner.
 AcknowledgedRevocationEndsEpoch(member) == Case("AcknowledgedRevocationEndsEpoch", member.state = "UNREVOKED_PARTITIONS")
 
-\* KAFKA-20641. A static member that leaves for a while has nothing left to revoke. Without it the group remembers it as one that
-\* has, and a coordinator that takes over gives it a rebalance time-out, for nothing (row 140).
+\* KAFKA-20641 (pull request 22473, open). A static member that leaves for a while has nothing left to revoke. Without it the group
+\* remembers it as one that has, and a coordinator that takes over gives it a rebalance time-out, for nothing (row 140).
 LeaveEndsRevocation(member) == Case("LeaveEndsRevocation", member.state = "UNREVOKED_PARTITIONS")
 
 \* KIP-345, KIP-848. Without it a second process of an instance takes the first one's place while that goes on.

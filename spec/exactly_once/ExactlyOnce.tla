@@ -181,7 +181,7 @@ Has(rule) == rule \notin Without
 Guard(rule, may)   == Has(rule) => may
 Case(rule, arises) == Has(rule) /\ arises
 
-\* KIP-98. Without it the request of a transaction that is over ends the next.
+\* KIP-98. Without it the EndTxn of a transaction that is over ends the next (row 128).
 RequestOfCurrentEpoch(t, r) == Guard("RequestOfCurrentEpoch", r.epoch = t.epoch)
 
 \* KIP-98. Without it what a process wrote stays open when it is replaced, which nobody ends.
@@ -220,7 +220,7 @@ FetchOnlyStable(p) == Guard("FetchOnlyStable", \A i \in Instances : staged[i][p]
 SendGroupMetadata(named) == Guard("SendGroupMetadata", named)
 
 \* The application's part of KIP-447; no broker checks it, nor the next three. Without it an instance rejoins with its
-\* transaction open, and commits as a member of a generation in which others own what it has read.
+\* transaction open, and commits as a member of a generation in which others own what it has read (row 122).
 RevokeOutsideTransaction(me) == Guard("RevokeOutsideTransaction", me.state \in {"UNINITIALIZED", "READY", "FATAL_ERROR"})
 
 \* The application's part of KIP-98. Without it offsets are committed beside the transaction; if it aborts, nobody reads them.
@@ -229,7 +229,7 @@ CommitOutsideTransaction(me) == Guard("CommitOutsideTransaction", me.state = "RE
 \* The application's part of KIP-98. Without it an instance goes on behind the records of an aborted transaction.
 RewindAfterAbort(me, p) == Case("RewindAfterAbort", p \in me.processed)
 
-\* The client's part of KIP-98. Without it a transaction is committed although its offsets were refused.
+\* The client's part of KIP-98. Without it a transaction is committed although its offsets were refused (row 125).
 CommitWithoutError(me) == Guard("CommitWithoutError", me.state # "ABORTABLE_ERROR")
 
 \* KIP-98 (isolation.level). Without it the reader gets what is open, and what is aborted.

@@ -175,8 +175,8 @@ InSequence(e, r) == Guard("InSequence",
 \* KAFKA-5494. Without it a leader remembers one batch of a producer, and refuses the retries of the others (row 61).
 RememberWindow(e, r) == Case("RememberWindow", e.epoch = r.epoch)
 
-\* KAFKA-15591. Without it a leader that knows nothing of a producer takes any sequence; the batches before it are refused for
-\* ever (row 63). Kafka 4.x has it for transactional producers only.
+\* KAFKA-15591, KAFKA-18202. Without it a leader that knows nothing of a producer takes any sequence; the batches before it are
+\* refused for ever (row 63). Kafka 4.3 asks it of transactions of version 2 only (KAFKA-18202).
 FirstSequenceIsZero(r) == Guard("FirstSequenceIsZero", r.sequence = 0)
 
 \* KIP-98. Without it a later batch of a new epoch is taken before the first.
@@ -206,11 +206,11 @@ StateOutlivesRetries(p, pid) == Guard("StateOutlivesRetries",
 \* KIP-98. Without it a new leader remembers batches that it has truncated, and acknowledges their retries.
 StateFollowsTruncation(p, keep) == Case("StateFollowsTruncation", keep < Len(log[p]))
 
-\* This project's find; Kafka 4.x lacks it. Without it a snapshot holds the last batch of a producer only. A leader that starts
+\* This project's repair; Kafka 4.x lacks it. Without it a snapshot holds the last batch of a producer only. A leader that starts
 \* from one refuses the retries of the others (CAND-7, row 112).
 SnapshotOfSeveralBatches(before) == Case("SnapshotOfSeveralBatches", before > 1)
 
-\* This project's find; Kafka 4.x lacks it. Without it a batch that may be in the log gets a sequence of the new epoch, and is
+\* This project's repair; Kafka 4.x lacks it. Without it a batch that may be in the log gets a sequence of the new epoch, and is
 \* written twice. An older request may still bring it there, too (CAND-8, row 113).
 ResequenceOnlyRefused(c, p) == Guard("ResequenceOnlyRefused",
     \A i \in 1..Len(sender[c][p].batches) : ~sender[c][p].batches[i].sent /\ ~sender[c][p].batches[i].doubt)
@@ -226,20 +226,20 @@ ResequenceInOrder(s) == Case("ResequenceInOrder", Len(s.batches) > 2)
 \* KAFKA-12152. Without it a partition that was idle during a bump goes on counting in the new epoch, where 0 is due (row 64).
 RestartSequencePerPartition(c, p) == Case("RestartSequencePerPartition", sender[c][p].epoch # producer[c].epoch)
 
-\* KAFKA-6053. Without it the sequence of a batch that expired in flight is given to another, which the leader takes for it.
+\* KAFKA-5494. Without it another batch gets the sequence of the only one in flight, which expired. The leader takes it for that.
 OnlyBatchExpired(s) == Case("OnlyBatchExpired", Len(s.batches) = 1)
 
-\* This project's find; Kafka 4.x lacks it. Without it batches before and behind the wrap-around are in flight together. At a
+\* This project's repair; Kafka 4.x lacks it. Without it batches before and behind the wrap-around are in flight together. At a
 \* bump those behind it come first, being lower. A leader that knows nothing of the producer takes this 0 for a first batch
 \* (CAND-9, row 114).
 DrainBeforeWrap(s, sequence) == Guard("DrainBeforeWrap", sequence = 0 => s.batches = <<>>)
 
-\* This project's find; Kafka 4.x lacks it (TxnPartitionEntry only raises what was acknowledged). Without it no batch behind
+\* This project's repair; Kafka 4.x lacks it (TxnPartitionEntry only raises what was acknowledged). Without it no batch behind
 \* the wrap-around follows the acknowledged ones. A gap is not noticed, and the batch behind it is retried until it expires
 \* (row 146).
 CountAnewBehindWrap(s, sequence) == Case("CountAnewBehindWrap", sequence = 0 /\ s.batches = <<>> /\ s.lastAcked >= 0)
 
-\* This project's find; Kafka 4.x lacks it. Without it later batches are acknowledged and others sent while the first is still
+\* This project's repair; Kafka 4.x lacks it. Without it later batches are acknowledged and others sent while the first is still
 \* in doubt. The leader remembers those, and refuses the retry of the first, which it has (CAND-11, row 115).
 SpanWithinWindow(s) == Guard("SpanWithinWindow", s.batches # <<>> => Ahead(s.batches[1].sequence, s.next) < Window)
 

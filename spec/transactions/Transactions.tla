@@ -286,7 +286,7 @@ BumpAfterDoubt(m) == Case("BumpAfterDoubt", m.bump)
 \* KIP-98. Without it a new process begins while its predecessor's transaction is open, which nobody ends.
 FenceOpenTransaction(m) == Case("FenceOpenTransaction", m.state = "Ongoing")
 
-\* KAFKA-6119. Without it a producer whose transaction has timed out goes on in the same epoch, and commits what is left (row 69).
+\* KAFKA-5231, KAFKA-6119. Without it a producer that is replaced or timed out goes on, and commits what is left (row 69, version 1).
 FenceOnTimeOut(fenced) == Case("FenceOnTimeOut", fenced)
 
 \* KAFKA-20090. Without it a transaction that its producer did not end is aborted in the last epoch of the producer id, and no other
@@ -325,7 +325,7 @@ CompleteAfterMarkers(m) == Guard("CompleteAfterMarkers", m.partitions = {})
 \* ever (row 86).
 ClearPendingOnFailure(kept) == Case("ClearPendingOnFailure", ~kept)
 
-\* KAFKA-5416. Without it the completion that is to be appended again is forgotten (row 87).
+\* KAFKA-5416. Without it a completion whose append fails is pending no more, and the coordinator stays at the decision (row 87).
 KeepPendingOnRetry(b) == Case("KeepPendingOnRetry", pending[b] \in Completed)
 
 \* KIP-98. Without it a decided transaction whose coordinator fails stays open (row 81).
@@ -335,7 +335,7 @@ ResumeOnLoad(m) == Case("ResumeOnLoad", m.state \in Prepared)
 \* as the coordinator has failed before it answered, is told by the successor that it is replaced (CAND-13, row 137, version 1).
 PersistLastEpoch(m) == Case("PersistLastEpoch", m.lastEpoch # -1)
 
-\* This project's conjecture; Kafka 4.x lacks it. Without it a coordinator sends the markers of a decision that is lost with it:
+\* This project's repair; Kafka 4.x lacks it. Without it a coordinator sends the markers of a decision that is lost with it:
 \* its successor decides anew, the other way (CAND-2, row 94).
 ActOnCommitted(b) == Guard("ActOnCommitted", unreplicated[b] = <<>>)
 
@@ -483,8 +483,8 @@ EndVerdictV2(b, r) ==
 
 EndVerdict(b, r) == IF V2 THEN EndVerdictV2(b, r) ELSE EndVerdictV1(b, r)
 
-\* The decision. fenced: nobody has asked for it (prepareFenceProducerEpoch). In version 2 every decision takes the next epoch;
-\* if there is none, a new producer id comes with the completion. last: the epoch that it follows.
+\* The decision. fenced: a takeover's or a time-out's (prepareFenceProducerEpoch). In version 2 every decision takes the next
+\* epoch; if there is none, a new producer id comes with the completion. last: the epoch that it follows.
 EndRecord(b, result, fenced) ==
     LET m       == metadata[b]
         ahead   == fenced /\ FenceOnce(b)
@@ -551,7 +551,7 @@ IsReady(p, r) ==
 LacksGuard(e, r) ==
     IF r.type # "verified" THEN FALSE ELSE ~IsOngoing(e, r) /\ ~VerificationGuard(r)
 
-\* KAFKA-15591: in version 2 a partition that knows nothing of the producer takes the first batch only. What a group's coordinator
+\* KAFKA-18202: in version 2 a partition that knows nothing of the producer takes the first batch only. What a group's coordinator
 \* writes has no sequence, and nobody looks whether it is there already.
 FitsSequence(e, r) ==
     IF r.sequence = -1 THEN TRUE

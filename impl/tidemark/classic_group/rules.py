@@ -65,7 +65,7 @@ def generation_of_older_epoch(generation: int, epoch: int, epoch_generations: in
 
 @guard
 def commit_of_current_generation(generation: int, current: int) -> bool:
-    """KAFKA-2555: offsets are taken from the current generation. Without it a commit of an older one overwrites the new
+    """KAFKA-1740: offsets are taken from the current generation. Without it a commit of an older one overwrites the new
     owner's offset (row 50)."""
     return generation == current
 

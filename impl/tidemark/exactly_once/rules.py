@@ -50,8 +50,9 @@ def send_group_metadata(group: ConsumerGroupMetadata) -> bool:
 
 @guard
 def revoke_outside_transaction(state: ProducerState) -> bool:
-    """An instance gives its partitions up when its transaction has ended. Without it results stay in a transaction
-    whose offsets it does not know any more."""
+    """The application's part of KIP-447: an instance gives its partitions up when its transaction has ended. Without it
+    it rejoins with its transaction open, and commits as a member of a generation in which others own what it has read
+    (row 122)."""
     return state in (
         ProducerState.READY,
         ProducerState.UNINITIALIZED,
@@ -76,8 +77,8 @@ def rewind_after_abort(processed: bool) -> bool:
 
 @guard
 def commit_without_error(state: ProducerState) -> bool:
-    """KIP-98: a transaction of which a request failed can only be aborted. Without it the application commits what is
-    written of it."""
+    """KIP-98: a transaction of which a request failed can only be aborted. Without it it is committed although its
+    offsets were refused (row 125)."""
     return state is not ProducerState.ABORTABLE_ERROR
 
 

@@ -26,7 +26,8 @@ VARIANTS = (Variant("resequence_in_order", "resequence_in_order", _heap_order),)
 
 
 class SequenceAgain(IdempotentProducer):
-    """Before KAFKA-6053: the next batch gets the sequence of the one that expired, if no other is in flight."""
+    """No version of Kafka: the next batch gets the sequence of the one that expired, if no other is in flight. Before
+    KAFKA-5494 a producer took another producer id instead."""
 
     def expire_batch(self, topic: Topic) -> bool:
         """Nothing is unresolved if the batch was the only one in flight."""
@@ -54,7 +55,7 @@ FLAWED = {"only_batch_expired": SequenceAgain, "snapshot_of_several_batches": Sn
 
 
 def producer_of(partitions: int, rules: Rules, config: ProducerConfig) -> IdempotentProducer:
-    """A process with these rules: without `only_batch_expired`, an older one."""
+    """A process with these rules: without `only_batch_expired`, one that gives a sequence again."""
     if is_rule(rules.only_batch_expired):
         return IdempotentProducer(partitions, rules, config)
     return SequenceAgain(partitions, rules, config)

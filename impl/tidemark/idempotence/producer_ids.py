@@ -8,8 +8,8 @@ from tidemark.idempotence.messages import ProducerId
 class ProducerIdManager:
     """It gives every producer id out once: 1, 2, and so on. `issued`: how many are given out.
 
-    In Kafka the controller allocates blocks of ids to the brokers, and each broker has a manager. Here all brokers of a
-    cluster share one.
+    In Kafka the controller allocates blocks of ids to the brokers, and each broker has a manager. It throws
+    COORDINATOR_LOAD_IN_PROGRESS while it has no id. Here all brokers of a cluster share one, which always has an id.
     """
 
     __slots__ = ("issued",)

@@ -38,9 +38,9 @@ def remember_window(known_epoch: int, epoch: int) -> bool:
 
 @guard
 def first_sequence_is_zero(sequence: int) -> bool:
-    """KAFKA-15591: a leader that knows nothing of a producer takes its sequence 0 only; Kafka 4.x has it for
-    transactional producers. Without it any sequence is taken, and the batches before it are refused for ever (row
-    63)."""
+    """KAFKA-15591, KAFKA-18202: a leader that knows nothing of a producer takes its sequence 0 only. Kafka 4.3 asks it
+    of transactions of version 2 only (KAFKA-18202). Without it any sequence is taken, and the batches before it are
+    refused for ever (row 63)."""
     return sequence == 0
 
 
@@ -123,8 +123,8 @@ def restart_sequence_per_partition(partition_epoch: int, epoch: int) -> bool:
 
 @case
 def only_batch_expired(sequences: PartitionSequences, expired: ProducerBatch) -> bool:
-    """KAFKA-6053: the sequence of the only batch in flight, which expired, is not given to another. Without it the next
-    batch gets that sequence; the leader takes it for the first, and it is lost."""
+    """KAFKA-5494: the sequence of the only batch in flight, which expired, is not given to another. Without it another
+    batch gets that sequence. The leader takes it for the first, and it is lost."""
     return sequences.in_flight == [expired]
 
 

@@ -184,7 +184,8 @@ class Partition:
         self._maybe_advance_high_watermark()
 
     def make_follower(self, state: PartitionState) -> None:
-        """Follow the leader of `state`, or wait until there is one."""
+        """Follow the leader of `state`, or wait until there is one. It keeps the ISR of `state`; Kafka's follower has
+        an empty one."""
         rules, log = self._rules, self.log
         new_epoch = state.leader_epoch != self.leader_epoch
         if new_epoch:  # a new fetch state: it states an epoch once the logs are to be compared
@@ -269,7 +270,8 @@ class Partition:
         """A follower's fetch arrives. Returns the answer that refuses it or says where the logs part, or None: it is
         valid, and is handled by `handle_fetch`, `validate_fetch` or `fetch_records`.
 
-        In Kafka's order: epochs, leadership, range, divergence.
+        In Kafka's order: epochs, leadership, divergence (Partition.readRecords), range (UnifiedLog.read). The range
+        decides only for a fetch without a last fetched epoch. Any other that is past the log's end diverges.
         """
         epoch, last_fetched = request.current_leader_epoch, request.last_fetched_epoch
         if not self._rules.fetch_epoch_not_older(epoch, self.leader_epoch):

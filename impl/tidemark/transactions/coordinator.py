@@ -299,7 +299,8 @@ class TransactionCoordinator:
         return CoordinatorResponse(Errors.NONE, value.producer_id, value.producer_epoch)
 
     def _is_before_overflow(self, request: EndTxnRequest) -> bool:
-        """Whether it was sent in the last epoch of the producer id before this one."""
+        """Whether it was sent in the last epoch but one of the producer id before this one, as its last EndTxn is
+        (retryOnOverflow). Without `RotateOnFence` in the very last, too."""
         value = self.value
         before = request.producer_id == value.previous_producer_id and self._is_exhausted(request.producer_epoch)
         return before and value.producer_epoch == 0
@@ -381,9 +382,9 @@ class TransactionCoordinator:
         return self._answered(CoordinatorResponse(Errors.NONE, record.producer_id, record.producer_epoch))
 
     def fail_append(self, record: TransactionLogValue) -> Replies:
-        """Too few replicas are in sync for the record of the pending transition. A completion is kept, to be written
-        again (txnLogAppendRetryQueue). Anything else has not happened, but that TV1 keeps the epoch that was to fence
-        with."""
+        """Too few replicas are in sync for the record of the pending transition. A completion stays pending, and is
+        written again (txnLogAppendRetryQueue). Anything else has not happened, but that TV1 keeps the epoch that was to
+        fence with."""
         pending, rules = self.pending, self._rules
         abort = record.state is TransactionState.PREPARE_ABORT
         if abort and not self._tv2 and record.producer_epoch > self.value.producer_epoch:

@@ -28,8 +28,8 @@ def epoch_per_transaction(epoch: int, known_epoch: int) -> bool:
 
 @guard
 def request_of_current_epoch(epoch: int, known_epoch: int) -> bool:
-    """KIP-98: a coordinator hears only who has the current epoch. Without it a process that was replaced ends the
-    transaction of its successor."""
+    """KIP-98: a coordinator hears only who has the current epoch. Without it a process that was replaced goes on with
+    the transaction of its successor. In TV2 the EndTxn of a transaction that is over ends the next (row 128)."""
     return epoch == known_epoch
 
 
@@ -49,8 +49,9 @@ def fence_open_transaction(state: TransactionState) -> bool:
 
 @case
 def fence_on_time_out(request: EndTxnRequest | None) -> bool:
-    """KAFKA-6119: a transaction that its producer has not ended (`request` is None) is aborted in the next epoch.
-    Without it the producer goes on, and commits what is left (row 69)."""
+    """KAFKA-5231, KAFKA-6119: a transaction that its producer has not ended (`request` is None: a takeover or a
+    time-out) is aborted in the next epoch. Without it, in TV1, the producer goes on, and commits what is left (row 69).
+    """
     return request is None
 
 
@@ -127,8 +128,8 @@ def clear_pending_on_failure(kept: bool) -> bool:
 
 @case
 def keep_pending_on_retry(pending: TransactionState) -> bool:
-    """KAFKA-5416: a completion stays pending until it is written. Without it the completion is
-    forgotten, and the transaction never over (row 87)."""
+    """KAFKA-5416: a completion stays pending until it is written. Without it a completion whose append fails is pending
+    no more, and the coordinator stays at the decision (row 87)."""
     return pending.completed
 
 
@@ -149,7 +150,7 @@ def persist_last_epoch(last_epoch: int) -> bool:
 
 @guard
 def act_on_committed(unreplicated: int) -> bool:
-    """This project's conjecture; Kafka 4.x lacks it: a coordinator serves only when what it has loaded is committed.
+    """This project's repair; Kafka 4.x lacks it: a coordinator serves only when what it has loaded is committed.
     Without it it tells a partition an outcome that its successor does not know (CAND-2, row 94)."""
     return unreplicated == 0
 
