@@ -157,7 +157,7 @@ class TestDeletion:
     def test_where_nothing_is_nothing_is_deleted(self) -> None:
         coordinator = serving()
         assert coordinator.delete_group() == OffsetOutcome(error=Errors.GROUP_ID_NOT_FOUND)
-        assert coordinator.delete_offset(P) == OffsetOutcome()
+        assert coordinator.delete_offset(P) == OffsetOutcome(error=Errors.GROUP_ID_NOT_FOUND)
         assert coordinator.drop_topic(P) is None
         stage(coordinator, P, 5)
         assert coordinator.delete_offset(Q) == OffsetOutcome()

@@ -140,6 +140,8 @@ class OffsetCoordinator:
         """An OffsetDelete. A partition without an offset is not refused, and nothing is written for it."""
         if not self.serving:
             return ELSEWHERE
+        if self.written.group.state is OffsetsGroupState.NONE:
+            return OffsetOutcome(error=Errors.GROUP_ID_NOT_FOUND)
         if not self._rules.delete_only_unsubscribed(partition, self.written.group.subscribed):
             return OffsetOutcome(error=Errors.GROUP_SUBSCRIBED_TO_TOPIC)
         if not self.written.has_offset(partition):
