@@ -225,7 +225,7 @@ ExpireOnlyUnstaged(memory, p) == Guard("ExpireOnlyUnstaged", ~IsStaged(memory, p
 
 \* KAFKA-19163. Without it a group that has only staged offsets is removed as empty; its transaction commits offsets that no
 \* fetch finds (row 111).
-GroupHasNoOpenTransaction(known) == Guard("GroupHasNoOpenTransaction", \A t \in Producers : known[t].first = -1)
+GroupHasNoOpenTransaction(memory) == Guard("GroupHasNoOpenTransaction", \A p \in Partitions : ~IsStaged(memory, p))
 
 \* KIP-496. Without it an operator deletes the offset of a partition that a member reads.
 DeleteOnlyUnsubscribed(g, p) == Guard("DeleteOnlyUnsubscribed", p \notin g.subscribed)
@@ -425,11 +425,11 @@ Expired(memory, p) ==
     /\ ExpireOnlyUnsubscribed(memory.group, p)
     /\ ExpireOnlyUnstaged(memory, p)
 
-\* No offset stays, no transaction is open, nobody is a member: then the group itself goes.
+\* No offset stays, none is staged, nobody is a member: then the group itself goes.
 GroupExpires(b, memory) ==
     /\ memory.group.state \in {"Simple", "Empty"}
     /\ \A p \in Partitions : memory.offsets[p].offset >= 0 => Expired(memory, p)
-    /\ GroupHasNoOpenTransaction(WrittenKnown(b))
+    /\ GroupHasNoOpenTransaction(memory)
 
 Tombstone(b, cause, partitions, removesGroup) ==
     [type |-> "tombstone", position |-> NextPosition(b), cause |-> cause, partitions |-> partitions, group |-> removesGroup]

@@ -129,6 +129,8 @@ def test_who_is_removed_is_no_member_and_the_others_are_told() -> None:
         ("nobody", 1, None, Errors.UNKNOWN_MEMBER_ID),
         ("nobody", 0, "s", Errors.FENCED_INSTANCE_ID),
         ("", -1, None, Errors.NONE),
+        ("", -1, "s", Errors.FENCED_INSTANCE_ID),
+        ("", -1, "t", Errors.UNKNOWN_MEMBER_ID),
         ("", 1, None, Errors.UNKNOWN_MEMBER_ID),
     ],
 )
@@ -181,6 +183,21 @@ def test_a_plain_commit_counts_at_once() -> None:
     assert group.stable_offset(group.partitions[2]) == 0
     assert group.commit_offsets(OffsetCommitRequest(members["a"], 1, offsets)) is Errors.NONE
     assert group.stable_offset(group.partitions[2]) == 5
+
+
+@pytest.mark.parametrize("instance", [None, "s"])
+@pytest.mark.parametrize("name", ["", "nobody"])
+def test_a_group_without_members_takes_what_names_no_generation(name: str, instance: str | None) -> None:
+    """A consumer that uses no group management, or an operator, commits into it; not beside members."""
+    group, members = grouped("a")
+    offsets = {group.partitions[0]: 5}
+    plain, managed = (OffsetCommitRequest(name, generation, offsets, instance) for generation in (-1, 0))
+    assert group.commit_offsets(plain) is Errors.UNKNOWN_MEMBER_ID
+    group.remove_member(members["a"])
+    assert group.commit_offsets(managed) is Errors.UNKNOWN_MEMBER_ID
+    assert group.commit_offsets(plain) is Errors.NONE
+    assert group.offset(group.partitions[0]) == 5
+    assert group.commit_transactional_offsets((commit(group, name, -1, instance),), Errors.NONE) is Errors.NONE
 
 
 @pytest.mark.parametrize(

@@ -157,9 +157,10 @@ class TestDeletion:
     def test_where_nothing_is_nothing_is_deleted(self) -> None:
         coordinator = serving()
         assert coordinator.delete_group() == OffsetOutcome(error=Errors.GROUP_ID_NOT_FOUND)
-        assert coordinator.delete_offset(P) == OffsetOutcome()
+        assert coordinator.delete_offset(P) == OffsetOutcome(error=Errors.GROUP_ID_NOT_FOUND)
         assert coordinator.drop_topic(P) is None
         stage(coordinator, P, 5)
+        assert coordinator.delete_offset(Q) == OffsetOutcome()
         outcome = coordinator.drop_topic(P)
         assert outcome is not None
         assert outcome.record == LogRecord(1, OffsetTombstone(Cause.TOPIC, (P,)))
@@ -245,6 +246,14 @@ class TestExpiry:
         coordinator = serving()
         stage(coordinator, P, 5)
         assert coordinator.expire_offsets(9_000) is None
+
+    def test_a_group_whose_staged_offsets_were_deleted_goes_while_their_transaction_is_open(self) -> None:
+        coordinator = serving()
+        stage(coordinator, P, 5)
+        coordinator.delete_offset(P)
+        outcome = coordinator.expire_offsets(9_000)
+        assert outcome is not None
+        assert outcome.record == LogRecord(2, OffsetTombstone(Cause.EXPIRY, (), True))
 
 
 class TestFetch:

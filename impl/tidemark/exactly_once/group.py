@@ -156,13 +156,15 @@ class TransactionalGroup:
         """The group's error for a TxnOffsetCommit: the log knows nothing of the members. Clients before KIP-447 name no
         member and no generation."""
         member_id, instance, generation = request.member_id, request.group_instance_id, request.generation_id
-        if member_id == UNKNOWN_MEMBER_ID and generation < 0:
+        if member_id == UNKNOWN_MEMBER_ID and instance is None and generation < 0:
             return Errors.NONE
         return self._commit_error(self._rules, member_id, instance, generation)
 
     def _commit_error(self, rules: Rules, member_id: MemberId, instance: str | None, generation: int) -> Errors:
-        """The error for a commit of a member (ClassicGroup.validateOffsetCommit). Kafka's order of checks: the
-        instance, the member, the generation."""
+        """The error for a commit (ClassicGroup.validateOffsetCommit). Kafka's order of checks: the instance, the
+        member, the generation. A group without members takes any commit that names no generation."""
+        if generation < 0 and not self.members:
+            return Errors.NONE
         error = self._member_error(rules, member_id, instance)
         if error is not Errors.NONE:
             return error

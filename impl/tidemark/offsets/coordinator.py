@@ -121,7 +121,7 @@ class OffsetCoordinator:
         )
 
     def expire_offsets(self, now_ms: int) -> OffsetOutcome | None:
-        """The sweep. A group that keeps no offset, has no member and no open transaction goes, too. None: nothing is
+        """The sweep. A group that keeps no offset, has no member and no staged offset goes, too. None: nothing is
         due, or this broker is not the coordinator."""
         if not self.serving:
             return None
@@ -130,9 +130,7 @@ class OffsetCoordinator:
         group = (
             written.group.state in (OffsetsGroupState.SIMPLE, OffsetsGroupState.EMPTY)
             and len(expired) == len(written.offsets)
-            and self._rules.group_has_no_open_transaction(
-                [one for one, known in self.written_producers.items() if known.open]
-            )
+            and self._rules.group_has_no_open_transaction([one for one, staged in written.pending.items() if staged])
         )
         if not expired and not group:
             return None
@@ -142,6 +140,8 @@ class OffsetCoordinator:
         """An OffsetDelete. A partition without an offset is not refused, and nothing is written for it."""
         if not self.serving:
             return ELSEWHERE
+        if self.written.group.state is OffsetsGroupState.NONE:
+            return OffsetOutcome(error=Errors.GROUP_ID_NOT_FOUND)
         if not self._rules.delete_only_unsubscribed(partition, self.written.group.subscribed):
             return OffsetOutcome(error=Errors.GROUP_SUBSCRIBED_TO_TOPIC)
         if not self.written.has_offset(partition):

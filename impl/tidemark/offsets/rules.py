@@ -43,8 +43,8 @@ def expire_only_unstaged(staged: bool) -> bool:
 
 @guard
 def group_has_no_open_transaction(open_transactions: Collection[ProducerId]) -> bool:
-    """KAFKA-19163. Without it a group that has only staged offsets is removed as empty; its transaction commits offsets
-    that no fetch finds (row 111)."""
+    """KAFKA-19163 (`open_transactions`: those that have staged offsets of the group). Without it a group that has only
+    staged offsets is removed as empty; its transaction commits offsets that no fetch finds (row 111)."""
     return not open_transactions
 
 
