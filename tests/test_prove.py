@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import json
 import re
 from collections.abc import Callable
@@ -290,6 +291,27 @@ def test_a_theorem_is_no_proof_while_the_one_that_it_rests_on_is_open() -> None:
     module, _ = inductive.modules()["ReplicationCoverageInductive"]
     for closed in (False, True):
         assert working.grounded(module, above, 1, {"ReplicationInductive": closed}) == closed
+
+
+def test_the_largest_actions_are_judged_first(monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[str] = []
+
+    class Pool(concurrent.futures.ThreadPoolExecutor):
+        def __init__(self, *_: object, **__: object) -> None:
+            super().__init__(1)
+
+    def judged(job: working.Job, limit: int, action: str, kept: cores.Kept) -> tuple[list[object], dict[str, object]]:
+        asked.append(action)
+        return [], {}
+
+    monkeypatch.setattr(concurrent.futures, "ProcessPoolExecutor", Pool)
+    monkeypatch.setattr(working, "one", judged)
+    monkeypatch.setattr(working.machine, "cores", lambda: 2)
+    module, cfg = inductive.modules()["ReplicationInductive"]
+    last = proving.Prover(theorem("ReplicationInductive")).actions()[-1]
+    kept = cores.Kept({("TypeOK", last): frozenset({"TypeOK"})}, ())
+    working.judge(("ReplicationInductive", str(module), str(cfg), None), 1, kept, lambda action, conditions: None)
+    assert asked[:2] == [last, proving.INIT]
 
 
 def test_under_other_rules_no_lemma_is_taken_from_another_theorem() -> None:

@@ -13,7 +13,7 @@ import pytest
 from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.rules import Rules
 from tidemark.exactly_once.sim.batching import VALUE
-from tidemark.exactly_once.sim.demonstrated import DEMONSTRATED, shown
+from tidemark.exactly_once.sim.demonstrated import DEMONSTRATED, fit, shown
 from tidemark.exactly_once.sim.demonstration import Counted, Demonstration
 from tidemark.exactly_once.sim.profiles import BATCHES
 from tidemark.idempotence.messages import ProduceRequest
@@ -181,6 +181,19 @@ def test_the_verdict_says_what_is_amiss(missing: list[tuple[int, int]], converge
     found = shown(3, Counted(b"", 0, converged, missing, [], 3 - len(missing), {}))
     assert found.verdict.startswith(verdict)
     assert bool(found.wrong) is not found.verdict.startswith("exactly once")
+    assert {name: found.facts[name] for name in found.bad} == {
+        "results missing": len(missing),
+        "results repeated": 0,
+    }
+
+
+@pytest.mark.parametrize(("instances", "nodes"), [(2, ("i1", "i2", "i3")), (4, ("i1", "i2", "i3", "i4"))])
+def test_a_trace_has_the_workers_of_the_cfg_at_least(instances: int, nodes: tuple[str, ...]) -> None:
+    constants = {"Workers": {"i1", "i2", "i3"}, "Topics": {0, 1}, "MaxOffset": 9}
+    sizes = {"records": 9, "partitions": 1, "outputs": 2, "instances": instances}
+    found = fit(sizes, constants)
+    assert found.nodes == nodes
+    assert bool(found.constants) is (instances > 3)
 
 
 def test_a_run_that_does_not_fit_brings_a_configuration_of_its_own(spark: Any, tmp_path: Path, capsys: Capture) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tidemark.common.errors import Errors
-from tidemark.exactly_once.flaws import asking, heeded, isolation_level_of
+from tidemark.exactly_once.flaws import heeded, isolation_level_of
 from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.results_partition import ResultsPartition
 from tidemark.exactly_once.rules import Rules
@@ -48,7 +48,7 @@ def test_without_isolation_it_reads_everything() -> None:
 )
 def test_a_batch_that_the_transaction_coordinator_refuses_is_refused(without: tuple[str, ...], error: Errors) -> None:
     rules = PROTOCOL.rules_without(without)
-    made = output(asking(rules))
+    made = output(rules)
     late, following = ProduceRequest(2, 1, 0, 21), ProduceRequest(1, 1, 1, 13)
     assert made.verify_result(following) is None, "its transaction is open here"
     assert made.append_result(following, Errors.NONE) is Errors.NONE

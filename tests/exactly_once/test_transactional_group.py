@@ -132,6 +132,8 @@ def test_who_is_removed_is_no_member_and_the_others_are_told() -> None:
         ("", -1, "s", Errors.FENCED_INSTANCE_ID),
         ("", -1, "t", Errors.UNKNOWN_MEMBER_ID),
         ("", 1, None, Errors.UNKNOWN_MEMBER_ID),
+        ("nobody", -1, None, Errors.UNKNOWN_MEMBER_ID),
+        ("a", -1, None, Errors.ILLEGAL_GENERATION),
     ],
 )
 def test_who_may_commit(name: str, generation: int, instance: str | None, error: Errors) -> None:
@@ -140,6 +142,14 @@ def test_who_may_commit(name: str, generation: int, instance: str | None, error:
     request = commit(group, members.get(name, name), generation, instance)
     assert group.offsets.group_error(request) is error
     assert group.commit_transactional_offsets((request,), Errors.NONE) is error
+
+
+def test_of_a_request_that_is_refused_nothing_is_staged() -> None:
+    group, members = grouped("a")
+    refused, accepted = commit(group, members["a"], 0), commit(group, members["a"])
+    following = accepted._replace(partition=group.partitions[1])
+    assert group.commit_transactional_offsets((refused, following), Errors.NONE) is Errors.ILLEGAL_GENERATION
+    assert [group.stable_offset(one) for one in group.partitions] == [0] * 4
 
 
 @pytest.mark.parametrize(

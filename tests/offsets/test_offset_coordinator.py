@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from hypothesis import given
 from hypothesis import strategies as st
+from simulated import SIMULATED
 from tidemark.common.errors import Errors
 from tidemark.common.removal import rules_without
 from tidemark.groups.offset_records import (
@@ -26,10 +27,12 @@ from tidemark.offsets.compaction import compact
 from tidemark.offsets.coordinator import OffsetCoordinator
 from tidemark.offsets.flaws import added_partition, handled_marker, verified_on_arrival
 from tidemark.offsets.group import LoggedGroup
-from tidemark.offsets.metadata import OffsetMetadata
+from tidemark.offsets.metadata import OffsetMetadata, ProducerState
 from tidemark.offsets.rules import OffsetRules
+from tidemark.offsets.sim.run import OffsetsRun, OffsetsSimulator
 from tidemark.offsets.transaction import Transaction
 
+HEADER = next(one.header for one in SIMULATED if one.protocol == "offsets")
 P, Q = TopicPartition("p", 0), TopicPartition("q", 0)
 RETENTION_MS = 1_000
 
@@ -103,6 +106,26 @@ class TestTransactions:
         (reply,) = coordinator.handle_marker(marker, "marker").replies
         assert reply.response.error is Errors.INVALID_PRODUCER_EPOCH
 
+    def test_a_new_coordinator_refuses_an_older_epoch(self) -> None:
+        coordinator = elsewhere(OffsetRules())
+        coordinator.become_coordinator(2, 1, (), {0: ProducerState(1)})
+        late = TxnOffsetCommitRequest(0, 0, -1, P, 5)
+        assert handled(coordinator, late) is Errors.INVALID_PRODUCER_EPOCH
+        (reply,) = coordinator.handle_marker(WriteTxnMarkerRequest(0, 0, True), "marker").replies
+        assert reply.response.error is Errors.INVALID_PRODUCER_EPOCH
+        assert not coordinator.waiting
+
+    def test_a_transaction_is_open_in_its_epoch_and_until_its_marker(self) -> None:
+        coordinator = serving()
+        request = TxnOffsetCommitRequest(0, 0, -1, P, 5)
+        assert not coordinator.open_here(request)
+        stage(coordinator, P, 5)
+        assert coordinator.open_here(request)
+        following = request._replace(producer_epoch=1)
+        assert not coordinator.open_here(following)
+        coordinator.handle_marker(WriteTxnMarkerRequest(0, 1, True), "marker")
+        assert not coordinator.open_here(following)
+
     def test_the_group_validates_after_verification(self) -> None:
         for without, on_arrival, afterwards in (
             ((), (Errors.NONE, Errors.NONE), (Errors.ILLEGAL_GENERATION, Errors.NONE)),
@@ -135,6 +158,14 @@ class TestTransactions:
             (reply,) = handled_marker(rules, coordinator, marker, "marker").replies
             assert reply.response.error is Errors.INVALID_PRODUCER_EPOCH
 
+    def test_other_producers_offsets_are_not_at_stake(self) -> None:
+        """Without the rule, too, the marker of a producer that has staged nothing waits."""
+        rules = rules_without(OffsetRules, {"MaterialiseFirst"})
+        coordinator = serving(rules)
+        coordinator.commit_offset(Q, 3, 0)
+        stage(coordinator, P, 5)
+        assert handled_marker(rules, coordinator, WriteTxnMarkerRequest(1, 1, True), "marker").replies == ()
+
     def test_a_commit_is_refused_by_who_is_no_coordinator(self) -> None:
         coordinator = serving()
         request = TxnOffsetCommitRequest(0, 0, -1, P, 5)
@@ -149,10 +180,12 @@ class TestDeletion:
         coordinator.commit_offset(P, 3, 0)
         coordinator.rebalance((P,), 0)
         assert coordinator.delete_offset(P) == OffsetOutcome(error=Errors.GROUP_SUBSCRIBED_TO_TOPIC)
+        coordinator.rebalance((P, Q), 0)
+        assert coordinator.delete_offset(Q) == OffsetOutcome(error=Errors.GROUP_SUBSCRIBED_TO_TOPIC), "it has no offset"
         assert coordinator.delete_group() == OffsetOutcome(error=Errors.NON_EMPTY_GROUP)
         coordinator.rebalance((), 0)
-        assert coordinator.delete_offset(P).record == LogRecord(3, OffsetTombstone(Cause.DELETE, (P,)))
-        assert coordinator.delete_group().record == LogRecord(4, OffsetTombstone(Cause.DELETE, (), True))
+        assert coordinator.delete_offset(P).record == LogRecord(4, OffsetTombstone(Cause.DELETE, (P,)))
+        assert coordinator.delete_group().record == LogRecord(5, OffsetTombstone(Cause.DELETE, (), True))
 
     def test_where_nothing_is_nothing_is_deleted(self) -> None:
         coordinator = serving()
@@ -176,10 +209,26 @@ def test_a_broker_that_is_not_the_coordinator_writes_nothing() -> None:
         coordinator.delete_group(),
     ):
         assert refused == OffsetOutcome(error=Errors.NOT_COORDINATOR)
+    marked = coordinator.handle_marker(WriteTxnMarkerRequest(0, 1, True), "marker")
+    assert marked.record is None
+    assert [reply.response.error for reply in marked.replies] == [Errors.NOT_COORDINATOR]
+    for stable in (False, True):
+        assert fetched(coordinator, stable) == StableOffsetFetchResponse(Errors.NOT_COORDINATOR, {})
     assert coordinator.expire_offsets(9_000) is None
     assert coordinator.drop_topic(P) is None
     assert coordinator.commit_entry() == OffsetOutcome()
     assert not coordinator.waiting
+
+
+def test_a_broker_that_resigns_forgets_its_records_that_did_not_commit() -> None:
+    run = OffsetsRun(OffsetsSimulator(HEADER), 0)
+    run.begin()
+    cluster, old = run.cluster, run.cluster.log.leader
+    assert cluster.commit_offset(old, 0, 1)
+    assert cluster.become_coordinator((old + 1) % len(cluster.coordinators), 0)
+    assert len(cluster.log.appended[old]) == 1
+    assert cluster.resign(old)
+    assert not cluster.log.appended[old]
 
 
 class TestTransaction:

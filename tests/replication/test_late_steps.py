@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
+from simulated import SIMULATED
 from tidemark.common.errors import NONE
 from tidemark.log.epoch_cache import EpochEndOffset
 from tidemark.log.log import Log
@@ -13,7 +14,11 @@ from tidemark.replication.fetcher import ReplicaFetcher
 from tidemark.replication.messages import FetchRequest, FetchResponse, ProduceRequest
 from tidemark.replication.partition import Partition, PartitionState, ReplicationConfig, UncountedFetch
 from tidemark.replication.rules import Rules
+from tidemark.replication.sim.cluster import Cluster
+from tidemark.replication.sim.network import FetchConnection
+from tidemark.replication.sim.run import Run, Simulator
 
+HEADER = next(one.header for one in SIMULATED if one.protocol == "replication")
 B1, B2, B3 = range(3)
 ALL = frozenset({B1, B2, B3})
 
@@ -77,3 +82,42 @@ def test_an_answer_that_was_checked_truncates_in_its_epoch_alone(
     assert fetcher.check_diverging(B1, request, response)
     led(follower, leader, epoch)
     assert fetcher.still_truncates(B1, request) == truncates
+
+
+def asked() -> tuple[Cluster, FetchConnection]:
+    """A simulated follower has asked the leader, which has no record."""
+    run = Run(Simulator(HEADER), 0)
+    run.begin()
+    cluster = run.cluster
+    leader = next(host.id for host in cluster.hosts if host.up is not None and host.up.partition.is_leader)
+    follower = next(host.id for host in cluster.hosts if host.id != leader)
+    assert cluster.send_fetch(follower)
+    return cluster, cluster.network.fetches[follower][leader]
+
+
+def test_bytes_are_read_later_if_there_are_any() -> None:
+    cluster, connection = asked()
+    assert cluster.receive_fetch(connection, 1, lazily=True)
+    assert connection.read is None
+    assert cluster.receive_response(connection)
+    assert cluster.append_record(connection.source, 1, "all")
+    assert cluster.send_fetch(connection.follower)
+    assert cluster.receive_fetch(connection, 1, lazily=True)
+    assert connection.read is not None
+
+
+@pytest.mark.parametrize("crowded", [False, True])
+def test_at_a_crowded_leader_a_fetch_counts_later(crowded: bool) -> None:
+    cluster, connection = asked()
+    cluster.hosts[connection.source].crowded = crowded
+    assert cluster.receive_fetch(connection, 1)
+    assert (connection.uncounted is not None) is crowded
+
+
+@pytest.mark.parametrize("crowded", [False, True])
+def test_a_crowded_follower_checks_and_truncates_later(crowded: bool) -> None:
+    cluster, connection = asked()
+    connection.response = FetchResponse(NONE, 0, (), EpochEndOffset(0, 0))
+    cluster.hosts[connection.follower].crowded = crowded
+    assert cluster.receive_response(connection)
+    assert connection.checked is crowded

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tidemark.common.errors import Errors
+from tidemark.common.errors import BrokenInvariant, Errors
 from tidemark.idempotence.messages import NO_SEQUENCE, ProduceRequest, ProduceResponse
 from tidemark.transactions.messages import (
     AddPartitionsToTxnRequest,
@@ -81,6 +81,14 @@ def test_a_duplicate_waits_if_the_batch_is_not_committed() -> None:
     assert [reply.token for reply in one.advance_high_watermark(1) or ()] == ["t", "again"]
     assert one.handle_produce(batch(), "late", NOW) == ProduceResponse(Errors.NONE, 0)
     assert one.handle_produce(batch(0, 2), "gap", NOW) == ProduceResponse(Errors.OUT_OF_ORDER_SEQUENCE_NUMBER, 0)
+
+
+def test_a_batch_does_not_go_on_before_the_coordinator_has_answered() -> None:
+    one = leader()
+    one.handle_produce(batch(), "t", NOW)
+    with pytest.raises(BrokenInvariant, match="goes on that is verifying"):
+        one.handle_verified("t", NOW)
+    assert one.partition.log == []
 
 
 def test_a_verification_is_good_for_one_batch() -> None:

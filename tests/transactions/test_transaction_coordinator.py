@@ -439,6 +439,21 @@ class TestTheLastEpoch:
         told = one.answer_rpc(EndTxnRequest(1, 2, False))
         assert told == CoordinatorResponse(Errors.PRODUCER_FENCED if without else Errors.CONCURRENT_TRANSACTIONS)
 
+    @pytest.mark.parametrize("fenced", [False, True])
+    def test_in_version_1_no_decision_takes_an_id(self, fenced: bool) -> None:
+        one = ongoing(LAST_EPOCH - 1, TV1)
+        record = one.abort_timed_out_transaction() if fenced else end(one, LAST_EPOCH - 1, True)
+        assert record is not None
+        assert record.next_producer_id == 0
+        one = coordinator(epoch=LAST_EPOCH - 1, rules=TV1)
+        assert one.append_init_producer_id(NEW, "token").producer_id == NEW_ID
+
+    def test_the_id_before_is_forgotten_with_the_abort_of_nothing(self) -> None:
+        one = coordinator(TransactionState.COMPLETE_COMMIT, producer_id=NEW_ID, previous_producer_id=1)
+        nothing = EndTxnRequest(NEW_ID, 0, False)
+        assert one.answer_rpc(nothing) is None
+        assert one.append_end_txn(nothing, "token").previous_producer_id == NEW_ID
+
     def test_the_id_before_is_forgotten_with_the_next_transaction(self) -> None:
         one = coordinator(TransactionState.COMPLETE_COMMIT, producer_id=NEW_ID, previous_producer_id=1)
         assert one.answer_rpc(EndTxnRequest(1, 5, True)) == CoordinatorResponse(Errors.NONE, NEW_ID, 0)

@@ -46,8 +46,8 @@ def isolation_level_of(rules: Rules) -> IsolationLevel:
 
 
 def asking(rules: Rules) -> Rules:
-    """The rules of the group and of the results' leader. Without `verify_transaction` these ask the transaction
-    coordinator all the same: in version 2 the question takes the partition into the transaction."""
+    """The rules of the group. Without `verify_transaction` it asks the transaction coordinator all the same, as the
+    results' leader does: in version 2 the question takes the partition into the transaction."""
     return replace(rules, verify_transaction=verify_transaction)
 
 

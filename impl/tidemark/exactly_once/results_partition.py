@@ -42,8 +42,6 @@ class ResultsPartition(TransactionalPartition):
     def append_result(self, request: ProduceRequest, answer: Errors) -> Errors:
         """A batch that has been verified is written, and is replicated at once; or it is refused. `answer`: the
         transaction coordinator's, Errors.NONE if it was not asked. A duplicate is answered and not written."""
-        if self.is_stale(request):
-            return Errors.INVALID_PRODUCER_EPOCH
         if answer is not Errors.NONE:
             return verification_error(answer)
         if self.duplicate_of(request) is not None:

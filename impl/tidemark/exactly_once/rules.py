@@ -116,7 +116,6 @@ class Rules:
         return TransactionRules(
             request_of_current_epoch=self.request_of_current_epoch,
             fence_open_transaction=self.fence_open_transaction,
-            verify_transaction=self.verify_transaction,
             epoch_not_older=self.epoch_not_older,
             marker_of_its_transaction=lambda epoch, known: self.marker_ends_older_epoch(
                 epoch, known.epoch, known.is_open

@@ -55,7 +55,7 @@ class PendingProduce:
     def __init__(self, request: ProduceRequest, guard: VerificationGuard | None) -> None:
         self.request = request
         self.guard = guard
-        self.stage = ProduceStage.WAITING if guard is None else ProduceStage.VERIFYING
+        self.stage = ProduceStage.VERIFYING
         self.offset = -1
         self.duplicate = False
 

@@ -39,10 +39,9 @@ class ExactlyOnceState:
         self.inputs = tuple(inputs)
         self.statics = [f"instance-{number}" if static else None for number, static in enumerate(statics)]
         self.transactions = rules.for_transactions()
-        asked = asking(rules)
-        self.group = TransactionalGroup(asked, TOPIC, len(inputs))
+        self.group = TransactionalGroup(asking(rules), TOPIC, len(inputs))
         self.topics = self.group.partitions
-        self.outputs = [ResultsPartition(asked, number, window) for number in range(outputs)]
+        self.outputs = [ResultsPartition(rules, number, window) for number in range(outputs)]
         self.offsets = outputs
         self.readers = [ResultsReader(output, isolation_level_of(rules)) for output in self.outputs]
         producer_ids = ProducerIdManager(len(statics))
