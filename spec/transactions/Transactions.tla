@@ -331,7 +331,7 @@ KeepPendingOnRetry(b) == Case("KeepPendingOnRetry", pending[b] \in Completed)
 \* KIP-98. Without it a decided transaction whose coordinator fails stays open (row 81).
 ResumeOnLoad(m) == Case("ResumeOnLoad", m.state \in Prepared)
 
-\* Kafka 4.x lacks it: its record has no field for the last producer epoch. Without it a process that asks for its next epoch again,
+\* Kafka up to 4.4.0 lacks it (KAFKA-20357): no record has the last producer epoch. Without it a process that asks for its epoch again,
 \* as the coordinator has failed before it answered, is told by the successor that it is replaced (CAND-13, row 137, version 1).
 PersistLastEpoch(m) == Case("PersistLastEpoch", m.lastEpoch # -1)
 
