@@ -143,8 +143,8 @@ def resume_on_load(state: TransactionState) -> bool:
 @case
 def persist_last_epoch(last_epoch: int) -> bool:
     """Kafka up to 4.4.0 lacks it (KAFKA-20357 is its repair): the log has the last producer epoch, too. By it a
-    coordinator knows an InitProducerId that another one has answered. Without it, in TV1, a process that asks again behind a fail-over is told that it is
-    replaced (CAND-13, row 137)."""
+    coordinator knows an InitProducerId that another one has answered. Without it, in TV1, a process that asks again
+    behind a fail-over is told that it is replaced (CAND-13, row 137)."""
     return last_epoch != NO_PRODUCER_EPOCH
 
 
