@@ -11,6 +11,15 @@ from typing import Any, NamedTuple
 import pytest
 from simulated import SIMULATED
 from tidemark.common.removal import rules_without
+from tidemark.consumer_group.coordinator import ConsumerGroupConfig
+from tidemark.consumer_group.flaws import coordinator_of
+from tidemark.consumer_group.rules import Rules as GroupRules
+from tidemark.groups.consumer_group_messages import (
+    CurrentAssignment,
+    CurrentMemberAssignmentRecord,
+    Epochs,
+    MemberState,
+)
 from tidemark.groups.offset_records import TxnOffsetCommitRequest, WriteTxnMarkerRequest
 from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import ProduceRequest
@@ -85,7 +94,24 @@ def markers(right: OffsetRules, flawed: OffsetRules) -> Iterator[Situation]:
         yield Situation((stages,), *done)
 
 
+def partitions_of_a_member(right: GroupRules, flawed: GroupRules) -> Iterator[Situation]:
+    """A member is assigned a partition that it was giving up, or that it was not."""
+    given: Epochs = {TopicPartition("t", 0): 2}
+    revoking: Epochs
+    for revoking in ({}, {TopicPartition("t", 0): 1}):
+        before = CurrentAssignment(1, 0, MemberState.UNREVOKED_PARTITIONS, {}, revoking)
+        after = CurrentAssignment(2, 1, MemberState.STABLE, given, {})
+        done = []
+        for rules in (right, flawed):
+            group = coordinator_of(rules, ConsumerGroupConfig(), {}).group
+            for current in (before, after):
+                group.replay(CurrentMemberAssignmentRecord("member", current))
+            done.append(group.partition_epochs)
+        yield Situation((TopicPartition("t", 0), revoking), *done)
+
+
 UNASKED: dict[tuple[str, str], tuple[Callable[[], Any], Callable[..., Iterator[Situation]]]] = {
+    ("consumer-group", "remove_epochs_first"): (GroupRules, partitions_of_a_member),
     ("transactions", "read_high_watermark_once"): (TransactionRules, fetches_of_what_is_decided),
     ("transactions", "aborted_list_of_delayed_fetch"): (TransactionRules, fetches_of_what_is_aborted),
     ("offsets", "materialise_first"): (OffsetRules, markers),
