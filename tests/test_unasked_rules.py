@@ -20,11 +20,16 @@ from tidemark.groups.consumer_group_messages import (
     Epochs,
     MemberState,
 )
-from tidemark.groups.offset_records import TxnOffsetCommitRequest, WriteTxnMarkerRequest
+from tidemark.groups.offset_records import (
+    LogRecord,
+    OffsetCommitValue,
+    TxnOffsetCommitRequest,
+    WriteTxnMarkerRequest,
+)
 from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.offsets.coordinator import OffsetCoordinator
-from tidemark.offsets.flaws import handled_marker
+from tidemark.offsets.flaws import handled_marker, records_that_load
 from tidemark.offsets.group import LoggedGroup
 from tidemark.offsets.rules import OffsetRules
 from tidemark.transactions.flaws import answer_of, read_end_of
@@ -34,6 +39,7 @@ from tidemark.transactions.partition_leader import PartitionLeader
 from tidemark.transactions.rules import Rules as TransactionRules
 from tidemark_conformance.explain import asking
 
+P = TopicPartition("p", 0)
 FETCH = FetchRequest(0, IsolationLevel.READ_COMMITTED)
 
 
@@ -80,7 +86,7 @@ def fetches_of_what_is_aborted(right: TransactionRules, flawed: TransactionRules
 
 def markers(right: OffsetRules, flawed: OffsetRules) -> Iterator[Situation]:
     """Of a transaction that has staged nothing, or an offset that is committed, or one that is not."""
-    marker, staged = WriteTxnMarkerRequest(1, 1, True), TxnOffsetCommitRequest(1, 0, -1, TopicPartition("p", 0), 5)
+    marker, staged = WriteTxnMarkerRequest(1, 1, True), TxnOffsetCommitRequest(1, 0, -1, P, 5)
     for stages, commits in ((False, False), (True, True), (True, False)):
         done = []
         for rules in (right, flawed):
@@ -96,9 +102,9 @@ def markers(right: OffsetRules, flawed: OffsetRules) -> Iterator[Situation]:
 
 def partitions_of_a_member(right: GroupRules, flawed: GroupRules) -> Iterator[Situation]:
     """A member is assigned a partition that it was giving up, or that it was not."""
-    given: Epochs = {TopicPartition("t", 0): 2}
+    given: Epochs = {P: 2}
     revoking: Epochs
-    for revoking in ({}, {TopicPartition("t", 0): 1}):
+    for revoking in ({}, {P: 1}):
         before = CurrentAssignment(1, 0, MemberState.UNREVOKED_PARTITIONS, {}, revoking)
         after = CurrentAssignment(2, 1, MemberState.STABLE, given, {})
         done = []
@@ -107,11 +113,24 @@ def partitions_of_a_member(right: GroupRules, flawed: GroupRules) -> Iterator[Si
             for current in (before, after):
                 group.replay(CurrentMemberAssignmentRecord("member", current))
             done.append(group.partition_epochs)
-        yield Situation((TopicPartition("t", 0), revoking), *done)
+        yield Situation((P, revoking), *done)
+
+
+def logs_of_a_partition(right: OffsetRules, flawed: OffsetRules) -> Iterator[Situation]:
+    """A coordinator loads a log whose last record commits an offset: the partition's first, or another one."""
+    for before in ((), (5,)):
+        log = [LogRecord(at, OffsetCommitValue(P, offset, 0)) for at, offset in enumerate((*before, 3))]
+        done = []
+        for rules in (right, flawed):
+            coordinator = OffsetCoordinator(rules, 1_000, LoggedGroup(rules))
+            coordinator.become_coordinator(1, len(log), records_that_load(rules, log), {})
+            done.append(coordinator.committed.offsets)
+        yield Situation((max(before, default=-1),), *done)
 
 
 UNASKED: dict[tuple[str, str], tuple[Callable[[], Any], Callable[..., Iterator[Situation]]]] = {
     ("consumer-group", "remove_epochs_first"): (GroupRules, partitions_of_a_member),
+    ("offsets", "load_replaces"): (OffsetRules, logs_of_a_partition),
     ("transactions", "read_high_watermark_once"): (TransactionRules, fetches_of_what_is_decided),
     ("transactions", "aborted_list_of_delayed_fetch"): (TransactionRules, fetches_of_what_is_aborted),
     ("offsets", "materialise_first"): (OffsetRules, markers),
