@@ -28,15 +28,24 @@ from tidemark.groups.offset_records import (
 )
 from tidemark.groups.partitions import TopicPartition
 from tidemark.idempotence.messages import ProduceRequest
+from tidemark.idempotence.producer_ids import ProducerIdManager
 from tidemark.offsets.coordinator import OffsetCoordinator
 from tidemark.offsets.flaws import handled_marker, records_that_load
 from tidemark.offsets.group import LoggedGroup
 from tidemark.offsets.rules import OffsetRules
-from tidemark.transactions.flaws import answer_of, read_end_of
-from tidemark.transactions.messages import FetchRequest, IsolationLevel, WriteTxnMarkersRequest
+from tidemark.transactions.coordinator import TransactionCoordinator
+from tidemark.transactions.flaws import answer_of, committed_record, read_end_of
+from tidemark.transactions.messages import (
+    FetchRequest,
+    InitProducerIdRequest,
+    IsolationLevel,
+    TransactionLogValue,
+    WriteTxnMarkersRequest,
+)
 from tidemark.transactions.partition import TransactionalPartition
 from tidemark.transactions.partition_leader import PartitionLeader
 from tidemark.transactions.rules import Rules as TransactionRules
+from tidemark.transactions.states import TransactionState
 from tidemark_conformance.explain import asking
 
 P = TopicPartition("p", 0)
@@ -128,9 +137,24 @@ def logs_of_a_partition(right: OffsetRules, flawed: OffsetRules) -> Iterator[Sit
         yield Situation((max(before, default=-1),), *done)
 
 
+def transitions(right: TransactionRules, flawed: TransactionRules) -> Iterator[Situation]:
+    """One at time 2 is replicated before one of an earlier time, of the same, or of a later one."""
+    for time in range(1, 4):
+        done = []
+        for rules in (right, flawed):
+            coordinator = TransactionCoordinator(rules, 10, ProducerIdManager(1))
+            coordinator.load_transactions(1, TransactionLogValue(TransactionState.EMPTY), 0)
+            for each in (2, time):
+                record = coordinator.append_init_producer_id(InitProducerIdRequest(), "producer")
+                committed_record(rules, coordinator, record, each)
+            done.append(coordinator.pending)
+        yield Situation((time, 2), *done)
+
+
 UNASKED: dict[tuple[str, str], tuple[Callable[[], Any], Callable[..., Iterator[Situation]]]] = {
     ("consumer-group", "remove_epochs_first"): (GroupRules, partitions_of_a_member),
     ("offsets", "load_replaces"): (OffsetRules, logs_of_a_partition),
+    ("transactions", "accept_earlier_time"): (TransactionRules, transitions),
     ("transactions", "read_high_watermark_once"): (TransactionRules, fetches_of_what_is_decided),
     ("transactions", "aborted_list_of_delayed_fetch"): (TransactionRules, fetches_of_what_is_aborted),
     ("offsets", "materialise_first"): (OffsetRules, markers),
