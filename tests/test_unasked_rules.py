@@ -9,7 +9,10 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import pytest
+from brokers import Brokers
 from simulated import SIMULATED
+from tidemark.classic_group.rules import Rules as ClassicRules
+from tidemark.classic_group.states import GroupState
 from tidemark.common.removal import rules_without
 from tidemark.consumer_group.coordinator import ConsumerGroupConfig
 from tidemark.consumer_group.flaws import coordinator_of
@@ -27,6 +30,7 @@ from tidemark.groups.offset_records import (
     WriteTxnMarkerRequest,
 )
 from tidemark.groups.partitions import TopicPartition
+from tidemark.groups.purgatory import TimerKind
 from tidemark.idempotence.messages import ProduceRequest
 from tidemark.idempotence.producer_ids import ProducerIdManager
 from tidemark.offsets.coordinator import OffsetCoordinator
@@ -109,6 +113,24 @@ def markers(right: OffsetRules, flawed: OffsetRules) -> Iterator[Situation]:
         yield Situation((stages,), *done)
 
 
+def syncs_of_a_leader(right: ClassicRules, flawed: ClassicRules) -> Iterator[Situation]:
+    """A group's only member assigns, and then sends the same SyncGroup once more."""
+    all_brokers = [Brokers(rules) for rules in (right, flawed)]
+    for again in (False, True):
+        asked, done = set(), []
+        for brokers in all_brokers:
+            member = next(iter(brokers.group.members), "") if again else brokers.member("join")
+            while brokers.group.state is GroupState.PREPARING_REBALANCE:
+                brokers.expire(TimerKind.JOIN)
+            asked.add(brokers.group.state)
+            brokers.sync("sync", member, 1, {member: (P,)})
+            done.append(brokers.replies.pop("sync", None))
+            brokers.commit()
+            brokers.replies.clear()
+        (state,) = asked
+        yield Situation((state,), *done)
+
+
 def partitions_of_a_member(right: GroupRules, flawed: GroupRules) -> Iterator[Situation]:
     """A member is assigned a partition that it was giving up, or that it was not."""
     given: Epochs = {P: 2}
@@ -152,6 +174,7 @@ def transitions(right: TransactionRules, flawed: TransactionRules) -> Iterator[S
 
 
 UNASKED: dict[tuple[str, str], tuple[Callable[[], Any], Callable[..., Iterator[Situation]]]] = {
+    ("classic-group", "persist_assignment_first"): (ClassicRules, syncs_of_a_leader),
     ("consumer-group", "remove_epochs_first"): (GroupRules, partitions_of_a_member),
     ("offsets", "load_replaces"): (OffsetRules, logs_of_a_partition),
     ("transactions", "accept_earlier_time"): (TransactionRules, transitions),

@@ -12,6 +12,7 @@ from functools import partial
 
 from tidemark.classic_group.consumer import Consumer, ConsumerConfig
 from tidemark.classic_group.coordinator import GroupCoordinator, JoinVerdict
+from tidemark.classic_group.flaws import coordinator_of
 from tidemark.classic_group.rebalance import GroupConfig
 from tidemark.classic_group.rules import Rules
 from tidemark.common.errors import BrokenInvariant, Errors
@@ -66,7 +67,7 @@ class GroupCluster(GroupEvents[GroupCoordinator, Consumer, OffsetsPartition]):
         self.rules = rules
         self.timeouts = timeouts
         issue = partial(new_member_id, self.numbers)
-        self.coordinators = [GroupCoordinator(rules, config, issue) for _ in range(brokers)]
+        self.coordinators = [coordinator_of(rules, config, issue) for _ in range(brokers)]
         self.coordinators[first].become_coordinator(1, (), 0)
 
     # --- a consumer's process ---------------------------------------------------------------------------------------

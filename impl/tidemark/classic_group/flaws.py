@@ -1,0 +1,40 @@
+"""The behaviour of a classic group without some rules. Nothing in production imports this file; the simulator does."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+
+from tidemark.classic_group.coordinator import GroupCoordinator
+from tidemark.classic_group.rebalance import GroupConfig, Rebalance
+from tidemark.classic_group.rules import Rules
+from tidemark.common.rule_kinds import is_rule
+from tidemark.groups.messages import Partitions
+from tidemark.groups.partitions import MemberId
+
+
+class DistributesAtOnce(Rebalance):
+    """The members are told an assignment that has not committed."""
+
+    def assign(self, assignments: Mapping[MemberId, Partitions], now_ms: int) -> None:
+        """It is written down, and handed out."""
+        record = self.group.record(assignments)
+        super().assign(assignments, now_ms)
+        self.distribute(record, now_ms)
+
+
+class CoordinatorDistributesAtOnce(GroupCoordinator):
+    """A coordinator with such rebalances."""
+
+    def _new_rebalance(self) -> Rebalance:
+        return DistributesAtOnce(self.group, self.epoch, self._purgatory, self._rules, self._config)
+
+
+FLAWED = {"persist_assignment_first": DistributesAtOnce}
+"""Rule -> what stands in its place."""
+
+
+def coordinator_of(rules: Rules, config: GroupConfig, new_member_id: Callable[[], MemberId]) -> GroupCoordinator:
+    """A broker's coordinator with these rules: without `persist_assignment_first`, one that does not wait."""
+    if is_rule(rules.persist_assignment_first):
+        return GroupCoordinator(rules, config, new_member_id)
+    return CoordinatorDistributesAtOnce(rules, config, new_member_id)
