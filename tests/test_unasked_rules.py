@@ -11,18 +11,23 @@ from typing import Any, NamedTuple
 import pytest
 from brokers import Brokers
 from simulated import SIMULATED
+from tidemark.classic_group.consumer import ConsumerConfig
+from tidemark.classic_group.flaws import consumer_of
 from tidemark.classic_group.rules import Rules as ClassicRules
 from tidemark.classic_group.states import GroupState
+from tidemark.common.errors import Errors
 from tidemark.common.removal import rules_without
 from tidemark.consumer_group.coordinator import ConsumerGroupConfig
 from tidemark.consumer_group.flaws import coordinator_of
 from tidemark.consumer_group.rules import Rules as GroupRules
+from tidemark.groups.assignors import RANGE
 from tidemark.groups.consumer_group_messages import (
     CurrentAssignment,
     CurrentMemberAssignmentRecord,
     Epochs,
     MemberState,
 )
+from tidemark.groups.messages import JoinGroupResponse
 from tidemark.groups.offset_records import (
     LogRecord,
     OffsetCommitValue,
@@ -131,6 +136,19 @@ def syncs_of_a_leader(right: ClassicRules, flawed: ClassicRules) -> Iterator[Sit
         yield Situation((state,), *done)
 
 
+def joins_of_a_leader(right: ClassicRules, flawed: ClassicRules) -> Iterator[Situation]:
+    """A leader is told all members' subscriptions, or that it need not assign."""
+    for skips in (False, True):
+        response = JoinGroupResponse(Errors.NONE, "m", 1, RANGE, "m", skip_assignment=skips)
+        done = []
+        for rules in (right, flawed):
+            consumer = consumer_of(ConsumerConfig((RANGE,)), ["p"], rules)
+            consumer.send_join(0)
+            consumer.receive_join(response, {"p": 1})
+            done.append(consumer.membership.watched)
+        yield Situation((skips,), *done)
+
+
 def partitions_of_a_member(right: GroupRules, flawed: GroupRules) -> Iterator[Situation]:
     """A member is assigned a partition that it was giving up, or that it was not."""
     given: Epochs = {P: 2}
@@ -175,6 +193,7 @@ def transitions(right: TransactionRules, flawed: TransactionRules) -> Iterator[S
 
 UNASKED: dict[tuple[str, str], tuple[Callable[[], Any], Callable[..., Iterator[Situation]]]] = {
     ("classic-group", "persist_assignment_first"): (ClassicRules, syncs_of_a_leader),
+    ("classic-group", "notice_what_was_missed"): (ClassicRules, joins_of_a_leader),
     ("consumer-group", "remove_epochs_first"): (GroupRules, partitions_of_a_member),
     ("offsets", "load_replaces"): (OffsetRules, logs_of_a_partition),
     ("transactions", "accept_earlier_time"): (TransactionRules, transitions),

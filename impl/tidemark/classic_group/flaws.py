@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 
+from tidemark.classic_group.consumer import Consumer, ConsumerConfig
 from tidemark.classic_group.coordinator import GroupCoordinator
 from tidemark.classic_group.rebalance import GroupConfig, Rebalance
 from tidemark.classic_group.rules import Rules
 from tidemark.common.rule_kinds import is_rule
-from tidemark.groups.messages import Partitions
-from tidemark.groups.partitions import MemberId
+from tidemark.groups.messages import JoinGroupResponse, Partitions, SyncGroupRequest
+from tidemark.groups.partitions import MemberId, PartitionCounts
 
 
 class DistributesAtOnce(Rebalance):
@@ -29,7 +30,19 @@ class CoordinatorDistributesAtOnce(GroupCoordinator):
         return DistributesAtOnce(self.group, self.epoch, self._purgatory, self._rules, self._config)
 
 
-FLAWED = {"persist_assignment_first": DistributesAtOnce}
+class WatchesFromNowOn(Consumer):
+    """Kafka 4.x: a leader that need not assign takes the present partitions for those that the group was assigned
+    by."""
+
+    def join_as_follower(self, response: JoinGroupResponse, counts: PartitionCounts) -> SyncGroupRequest:
+        """It watches for changes of the present counts."""
+        request = super().join_as_follower(response, counts)
+        if response.leader == response.member_id:
+            self.membership.on_leader_elected(counts)
+        return request
+
+
+FLAWED = {"persist_assignment_first": DistributesAtOnce, "notice_what_was_missed": WatchesFromNowOn}
 """Rule -> what stands in its place."""
 
 
@@ -38,3 +51,10 @@ def coordinator_of(rules: Rules, config: GroupConfig, new_member_id: Callable[[]
     if is_rule(rules.persist_assignment_first):
         return GroupCoordinator(rules, config, new_member_id)
     return CoordinatorDistributesAtOnce(rules, config, new_member_id)
+
+
+def consumer_of(config: ConsumerConfig, topics: Iterable[str], rules: Rules) -> Consumer:
+    """A process with these rules: without `notice_what_was_missed`, one as in Kafka."""
+    if is_rule(rules.notice_what_was_missed):
+        return Consumer(config, topics, rules)
+    return WatchesFromNowOn(config, topics, rules)
