@@ -1,4 +1,6 @@
-"""The behaviour of a classic group without some rules. Nothing in production imports this file; the simulator does."""
+"""The behaviour of a classic group without some rules. Nothing in production imports this file; the simulator and
+the protocol's descriptor do.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +10,20 @@ from tidemark.classic_group.consumer import Consumer, ConsumerConfig
 from tidemark.classic_group.coordinator import GroupCoordinator
 from tidemark.classic_group.rebalance import GroupConfig, Rebalance
 from tidemark.classic_group.rules import Rules
+from tidemark.common.removal import Variant
 from tidemark.common.rule_kinds import is_rule
+from tidemark.groups.assignors.claims import Claim
 from tidemark.groups.messages import JoinGroupResponse, Partitions, SyncGroupRequest
 from tidemark.groups.partitions import MemberId, PartitionCounts
+
+
+def lowest_claim_wins(claim: Claim, claims: Iterable[Claim]) -> bool:
+    """Before KAFKA-12984: the member that has claimed a partition for longest is taken for its owner."""
+    return all(other.generation >= claim.generation for other in claims)
+
+
+VARIANTS = (Variant("highest_claim_wins", "highest_claim_wins", lowest_claim_wins),)
+"""The function that replaces the removed rule."""
 
 
 class DistributesAtOnce(Rebalance):
