@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from tidemark.classic_group.consumer import Consumer, ConsumerConfig
+from tidemark.classic_group.flaws import consumer_of
 from tidemark.classic_group.membership import MemberState
 from tidemark.classic_group.rules import Rules
 from tidemark.common.errors import Errors
@@ -94,7 +95,7 @@ class TestJoining:
         assert one.send_join(0) is not None
 
     def test_without_that_rule_it_watches_from_now_on(self) -> None:
-        one = Consumer(ConsumerConfig(EAGER, "i"), ["p", "q"], rules_without(Rules, {"NoticeWhatWasMissed"}))
+        one = consumer_of(ConsumerConfig(EAGER, "i"), ["p", "q"], rules_without(Rules, {"NoticeWhatWasMissed"}))
         one.send_join(0)
         reply = JoinGroupResponse(OK, "m", 1, "range", "m", skip_assignment=True)
         request = one.receive_join(reply, {"p": 1, "q": 0})

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from tidemark.common.errors import Errors
 from tidemark.consumer_group.coordinator import ConsumerGroupConfig, ConsumerGroupCoordinator, HeartbeatVerdict
+from tidemark.consumer_group.flaws import coordinator_of
 from tidemark.consumer_group.group import ConsumerGroup, ConsumerGroupMember
 from tidemark.consumer_group.rules import Rules
 from tidemark.groups.consumer_group_messages import (
@@ -39,7 +40,7 @@ class ConsumerGroupBrokers:
     def __init__(self, rules: Rules | None = None) -> None:
         self.image = {"t": 2, "u": 0}
         config = ConsumerGroupConfig(metadata_refresh_interval_ms=1_000)
-        self.brokers = [ConsumerGroupCoordinator(rules or Rules(), config, self.image) for _ in range(2)]
+        self.brokers = [coordinator_of(rules or Rules(), config, self.image) for _ in range(2)]
         self.log: list[Record] = []
         self.now = 0
         self.acting = 0

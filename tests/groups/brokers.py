@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from itertools import count
 
 from tidemark.classic_group.coordinator import GroupCoordinator, JoinVerdict
+from tidemark.classic_group.flaws import coordinator_of
 from tidemark.classic_group.group import ClassicGroup
 from tidemark.classic_group.rebalance import GroupConfig
 from tidemark.classic_group.rules import Rules
@@ -39,7 +40,7 @@ class Brokers:
     def __init__(self, rules: Rules | None = None, initial_rebalance_delay_ms: int = 3_000) -> None:
         ids = count(1)
         config = GroupConfig(initial_rebalance_delay_ms, epoch_generations=PER_EPOCH)
-        self.brokers = [GroupCoordinator(rules or Rules(), config, lambda: f"member-{next(ids):06d}") for _ in range(2)]
+        self.brokers = [coordinator_of(rules or Rules(), config, lambda: f"member-{next(ids):06d}") for _ in range(2)]
         self.log: list[Record] = []
         self.now = 0
         self.acting = 0

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from groups import GENERATION, given_out, loads, owning, parts, subscribe
+from tidemark.classic_group.flaws import lowest_claim_wins
 from tidemark.common.errors import BrokenInvariant
 from tidemark.groups.assignors import CLASSIC, SERVER, RebalanceProtocol, rebalance_protocol
 from tidemark.groups.assignors.claims import (
@@ -166,7 +167,7 @@ class TestRules:
             subscribe(C0="t0", C1="t0"), {"C0": parts("t0p0"), "C1": parts("t0p0")}, {"C0": 3, "C1": GENERATION}
         )
         is_(assign_cooperative_sticky({"t0": 1}, members), C0="", C1="t0p0")
-        flawed = AllClaimRules(highest_claim_wins=lambda claim, claims: True)
+        flawed = AllClaimRules(highest_claim_wins=lowest_claim_wins)
         is_(assign_cooperative_sticky({"t0": 1}, members, flawed), C0="t0p0", C1="")
 
     def test_the_rules_themselves(self) -> None:

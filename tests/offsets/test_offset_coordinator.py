@@ -349,7 +349,8 @@ records: st.SearchStrategy[OffsetRecord] = st.one_of(
 
 def replayed(log: Iterable[LogRecord]) -> tuple[object, object]:
     memory = OffsetMetadata(OffsetRules())
-    memory.load(log)
+    for one in log:
+        memory.replay(one)
     return memory.offsets, {producer: staged for producer, staged in memory.pending.items() if staged}
 
 

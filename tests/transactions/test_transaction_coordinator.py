@@ -7,6 +7,7 @@ import pytest
 from tidemark.common.errors import BrokenInvariant, Errors
 from tidemark.idempotence.producer_ids import ProducerIdManager
 from tidemark.transactions.coordinator import InitVerdict, TransactionCoordinator
+from tidemark.transactions.flaws import committed_record
 from tidemark.transactions.messages import (
     AddPartitionsToTxnRequest,
     CoordinatorResponse,
@@ -359,15 +360,17 @@ class TestFailures:
     def test_a_transition_of_an_earlier_time_counts(
         self, without: tuple[str, ...], pending: TransactionState | None
     ) -> None:
-        one = coordinator(rules=PROTOCOL.rules_without(without))
+        rules = PROTOCOL.rules_without(without)
+        one = coordinator(rules=rules)
         record = one.append_init_producer_id(NEW, "token")
-        assert bool(one.commit_record(record, -1)) is (pending is None)
+        assert bool(committed_record(rules, one, record, -1)) is (pending is None)
         assert (one.pending, one.timestamp_ms) == (pending, 0 if without else -1)
 
     def test_a_transition_of_the_same_or_a_later_time_counts_always(self) -> None:
-        one = coordinator(rules=PROTOCOL.rules_without({"AcceptEarlierTime"}))
+        rules = PROTOCOL.rules_without({"AcceptEarlierTime"})
+        one = coordinator(rules=rules)
         for time in (0, 5, 5):
-            assert one.commit_record(one.append_init_producer_id(NEW, "token"), time)
+            assert committed_record(rules, one, one.append_init_producer_id(NEW, "token"), time)
         assert one.timestamp_ms == 5
 
 

@@ -133,8 +133,7 @@ class Consumer(Reader):
         not know the partitions of that time, and takes all for new."""
         self._take_generation(response)
         if response.leader == response.member_id:
-            missed = self._rules.notice_what_was_missed(response.skip_assignment)
-            self.membership.on_leader_elected(dict.fromkeys(counts, 0) if missed else counts)
+            self.membership.on_leader_elected(dict.fromkeys(counts, 0))
         return self._sync_request()
 
     def join_as_leader(self, response: JoinGroupResponse, counts: PartitionCounts) -> SyncGroupRequest:

@@ -75,7 +75,11 @@ class GroupCoordinator(Coordinator[Waiting]):
         self._offsets = Offsets(self._rules)
         self._purgatory = Purgatory()
         self._begin(self._offsets, self._purgatory)
-        self._rebalance = Rebalance(self.group, 0, self._purgatory, self._rules, self._config)
+        self._rebalance = self._new_rebalance()
+
+    def _new_rebalance(self) -> Rebalance:
+        """Of the group, in the epoch that the coordinator serves in."""
+        return Rebalance(self.group, self.epoch, self._purgatory, self._rules, self._config)
 
     # --- reading ------------------------------------------------------------------------------------------------
 
@@ -380,7 +384,7 @@ class GroupCoordinator(Coordinator[Waiting]):
         self.group = ClassicGroup.load(None)
         for record in records:
             self.replay(record)
-        self._rebalance = Rebalance(self.group, epoch, self._purgatory, self._rules, self._config)
+        self._rebalance = self._new_rebalance()
         for member in self.group.members.values():
             self._rebalance.heard_of(member, now_ms)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from tidemark.classic_group import states
+from tidemark.classic_group.flaws import VARIANTS
 from tidemark.classic_group.rules import Rules
 from tidemark.classic_group.sim.profiles import MIXES, PROFILES
 from tidemark.classic_group.sim.run import GroupSimulator
@@ -23,6 +24,7 @@ PROTOCOL = Protocol(
     profiles=(*PROFILES, *MIXES),
     scenario=partial(run_script, STAGE),
     lost="offsets",
+    variants=VARIANTS,
     healed="groups",
     machines={"group-states": states.TRANSITIONS},
     faults=("end_join", "heartbeat", "member", "offset"),

@@ -227,10 +227,7 @@ class Rebalance:
 
     def assign(self, assignments: Mapping[MemberId, Partitions], now_ms: int) -> None:
         """The leader has assigned: that is written down first, and handed out when it has committed."""
-        record = self.group.record(assignments)
-        self.purgatory.append(Waiting((record,), Cause.SYNC))
-        if not self._rules.persist_assignment_first(self.group.state):
-            self.distribute(record, now_ms)
+        self.purgatory.append(Waiting((self.group.record(assignments),), Cause.SYNC))
 
     def may_assign(self, assignments: Mapping[MemberId, Partitions]) -> bool:
         """Whether this generation takes an assignment: none of it waits to commit, nor counts and is another one."""

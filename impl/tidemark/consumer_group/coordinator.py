@@ -93,11 +93,15 @@ class ConsumerGroupCoordinator(Coordinator[Written]):
         self._forget()
 
     def _forget(self) -> None:
-        self.group = ConsumerGroup(self._rules)
+        self.group = self._new_group()
         self._offsets = CommittedOffsets()
         self._begin(self._offsets, Delayed())
         self._heartbeats = Heartbeats(self.group, self._rules, self._config.assignor, self._image)
         self._refresh_deadline_ms = 0
+
+    def _new_group(self) -> ConsumerGroup:
+        """A group of which nothing was read yet."""
+        return ConsumerGroup(self._rules)
 
     # --- ConsumerGroupHeartbeat ---------------------------------------------------------------------------------
 

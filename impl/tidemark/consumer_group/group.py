@@ -149,20 +149,10 @@ class ConsumerGroup:
         if self.loading:
             self._load_partition_epochs(old, new)
             return
-        epochs, late = self.partition_epochs, []
-        self._remove(old.assigned, old.member_epoch)
-        for partition in old.pending_revocation:
-            if self._rules.remove_epochs_first(partition, old.pending_revocation):
-                self._remove((partition,), old.member_epoch)
-            else:
-                late.append(partition)
+        for held in (old.assigned, old.pending_revocation):
+            self._remove(held, old.member_epoch)
         for held in (new.assigned, new.pending_revocation):
-            epochs.update(dict.fromkeys(held, new.member_epoch))
-        for partition in late:
-            if partition in new.assigned:
-                epochs.pop(partition, None)
-            elif partition not in new.pending_revocation:
-                self._remove((partition,), old.member_epoch)
+            self.partition_epochs.update(dict.fromkeys(held, new.member_epoch))
 
     def _remove(self, partitions: Iterable[TopicPartition], member_epoch: int) -> None:
         for partition in partitions:

@@ -273,7 +273,8 @@ class OffsetCoordinator:
         self._forget()
         self.epoch = epoch
         self.end = end
-        self.committed.load(records)
+        for one in records:
+            self.committed.replay(one)
         self.written = self.committed.copy()
         self.producers = dict(producers)
         self.written_producers = dict(producers)

@@ -5,10 +5,14 @@ Each function stands in the place of a handler; with its rule in force it is tha
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from tidemark.common.errors import Errors
 from tidemark.common.rule_kinds import is_rule
 from tidemark.groups.messages import Token
 from tidemark.groups.offset_records import (
+    NO_PRODUCER_ID,
+    LogRecord,
     OffsetCommitValue,
     OffsetOutcome,
     OffsetReply,
@@ -17,7 +21,7 @@ from tidemark.groups.offset_records import (
     WriteTxnMarkerResponse,
 )
 from tidemark.offsets.coordinator import OffsetCoordinator, Written
-from tidemark.offsets.metadata import UNKNOWN_PRODUCER
+from tidemark.offsets.metadata import UNKNOWN_PRODUCER, OffsetMetadata
 from tidemark.offsets.rules import OffsetRules
 from tidemark.offsets.transaction import Transaction
 
@@ -61,9 +65,28 @@ def at_stake(coordinator: OffsetCoordinator, request: WriteTxnMarkerRequest) -> 
     )
 
 
+def records_that_load(rules: OffsetRules, records: Iterable[LogRecord]) -> Iterable[LogRecord]:
+    """The records of the log that a new coordinator replays. Without `load_replaces` it passes over a commit of no
+    transaction whose partition has an offset by then (before KAFKA-5600)."""
+    if is_rule(rules.load_replaces):
+        return records
+    memory, read = OffsetMetadata(rules), []
+    for one in records:
+        record = one.record
+        if (
+            not isinstance(record, OffsetCommitValue)
+            or record.producer_id != NO_PRODUCER_ID
+            or record.partition not in memory.offsets
+        ):
+            memory.replay(one)
+            read.append(one)
+    return read
+
+
 FLAWED = {
     "validate_after_verification": verified_on_arrival,
     "commit_of_ongoing_transaction": added_partition,
     "materialise_first": handled_marker,
+    "load_replaces": records_that_load,
 }
 """Rule -> what stands in its place."""

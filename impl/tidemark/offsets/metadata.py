@@ -6,7 +6,7 @@ plain OffsetFetch reads, and of all written ones, by which it decides.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from tidemark.groups.offset_records import (
@@ -66,16 +66,6 @@ class OffsetMetadata:
     def partitions(self) -> list[TopicPartition]:
         """The partitions that have a committed or a staged offset, sorted."""
         return sorted({*self.offsets, *(partition for staged in self.pending.values() for partition in staged)})
-
-    def load(self, records: Iterable[LogRecord]) -> None:
-        """Replay of a whole log, by a new coordinator: later records replace earlier ones."""
-        for one in records:
-            record = one.record
-            if isinstance(record, OffsetCommitValue) and record.producer_id == NO_PRODUCER_ID:
-                existing = self.offsets.get(record.partition)
-                if existing is not None and not self._rules.load_replaces(existing.offset):
-                    continue
-            self.replay(one)
 
     def replay(self, one: LogRecord) -> None:
         """A record counts."""

@@ -366,9 +366,6 @@ class TransactionCoordinator:
         its time, by this broker's clock. That may be before the time of `value`: clocks differ, and are set."""
         if self.pending is not record.state:
             raise BrokenInvariant(f"{record.state.value} has committed, and {self.pending} is pending")
-        last = self.timestamp_ms
-        if timestamp_ms < last and not self._rules.accept_earlier_time(timestamp_ms, last):
-            return ()
         self.pending = None
         self.timestamp_ms = timestamp_ms
         self.value = record

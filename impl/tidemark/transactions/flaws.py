@@ -1,9 +1,12 @@
-"""The reading of a partition without some rules. Nothing in production imports this file; the simulator does."""
+"""The reading of a partition, and a coordinator's transitions, without some rules. Nothing in production imports this
+file; the simulator does.
+"""
 
 from __future__ import annotations
 
 from tidemark.common.rule_kinds import is_rule
-from tidemark.transactions.messages import FetchResponse
+from tidemark.transactions.coordinator import Replies, TransactionCoordinator
+from tidemark.transactions.messages import FetchResponse, TransactionLogValue
 from tidemark.transactions.partition import LogRead, TransactionalPartition
 from tidemark.transactions.rules import Rules
 
@@ -24,5 +27,19 @@ def answer_of(rules: Rules, response: FetchResponse, delayed: bool) -> FetchResp
     return FetchResponse(response.records, ())
 
 
-FLAWED = {"read_high_watermark_once": read_end_of, "aborted_list_of_delayed_fetch": answer_of}
+def committed_record(
+    rules: Rules, coordinator: TransactionCoordinator, record: TransactionLogValue, timestamp_ms: int
+) -> Replies:
+    """The replies when the record of the pending transition is replicated. Without `accept_earlier_time` the transition
+    stays pending if its time is before the last one's (before KAFKA-8803)."""
+    if timestamp_ms >= coordinator.timestamp_ms or is_rule(rules.accept_earlier_time):
+        return coordinator.commit_record(record, timestamp_ms)
+    return ()
+
+
+FLAWED = {
+    "read_high_watermark_once": read_end_of,
+    "aborted_list_of_delayed_fetch": answer_of,
+    "accept_earlier_time": committed_record,
+}
 """Rule -> what stands in its place."""

@@ -12,6 +12,7 @@ from functools import partial
 
 from tidemark.classic_group.consumer import Consumer, ConsumerConfig
 from tidemark.classic_group.coordinator import GroupCoordinator, JoinVerdict
+from tidemark.classic_group.flaws import consumer_of, coordinator_of
 from tidemark.classic_group.rebalance import GroupConfig
 from tidemark.classic_group.rules import Rules
 from tidemark.common.errors import BrokenInvariant, Errors
@@ -66,7 +67,7 @@ class GroupCluster(GroupEvents[GroupCoordinator, Consumer, OffsetsPartition]):
         self.rules = rules
         self.timeouts = timeouts
         issue = partial(new_member_id, self.numbers)
-        self.coordinators = [GroupCoordinator(rules, config, issue) for _ in range(brokers)]
+        self.coordinators = [coordinator_of(rules, config, issue) for _ in range(brokers)]
         self.coordinators[first].become_coordinator(1, (), 0)
 
     # --- a consumer's process ---------------------------------------------------------------------------------------
@@ -77,7 +78,7 @@ class GroupCluster(GroupEvents[GroupCoordinator, Consumer, OffsetsPartition]):
             return False
         instance = INSTANCE if self.static[client] else None
         config = ConsumerConfig(ASSIGNORS[mode], instance, *self.timeouts[client])
-        self.consumers[client] = Consumer(config, self.counts, self.rules)
+        self.consumers[client] = consumer_of(config, self.counts, self.rules)
         self.recorder.did("StartConsumer", client, mode)
         return True
 

@@ -14,6 +14,7 @@ from typing import Any
 from tidemark.common.errors import BrokenInvariant
 from tidemark.consumer_group.consumer import AsyncConsumer, AsyncConsumerConfig
 from tidemark.consumer_group.coordinator import ConsumerGroupConfig, ConsumerGroupCoordinator, HeartbeatVerdict
+from tidemark.consumer_group.flaws import coordinator_of
 from tidemark.consumer_group.rules import Rules
 from tidemark.groups.consumer_group_messages import (
     ConsumerGroupHeartbeatRequest,
@@ -107,7 +108,7 @@ class ConsumerGroupCluster(GroupEvents[ConsumerGroupCoordinator, AsyncConsumer, 
         super().__init__(static, counts, ConsumerGroupPartition(brokers, first))
         self.rules = rules
         self.timeouts = timeouts
-        self.coordinators = [ConsumerGroupCoordinator(rules, config, counts) for _ in range(brokers)]
+        self.coordinators = [coordinator_of(rules, config, counts) for _ in range(brokers)]
         self.coordinators[first].become_coordinator(1, (), 0)
 
     # --- consumers --------------------------------------------------------------------------------------------------

@@ -100,15 +100,10 @@ def ownership(member_claims: MemberClaims, rules: ClaimRules) -> Ownership:
     newest = max((generation for _, generation in member_claims.values()), default=NO_GENERATION)
     result = Ownership({}, {})
     for partition, said in claims.items():
-        counting = [
-            claim
-            for claim in said
-            if rules.highest_claim_wins(claim, said)
-            and (claim.generation == newest or rules.count_older_claim(claim.generation, newest))
+        valid = [
+            claim for claim in said if claim.generation == newest or rules.count_older_claim(claim.generation, newest)
         ]
-        # Unlike generations count only without highest_claim_wins: the longest claimant is taken for the owner.
-        longest = min((claim.generation for claim in counting), default=newest)
-        counting = [claim for claim in counting if claim.generation == longest]
+        counting = [claim for claim in valid if rules.highest_claim_wins(claim, valid)]
         result.owners[partition] = tuple(claim.member for claim in counting)
         stale = [claim for claim in said if claim not in counting]
         if stale:

@@ -20,7 +20,7 @@ from tidemark.groups.offset_records import (
 from tidemark.groups.partitions import TopicPartition
 from tidemark.offsets.abstraction import TICK_MS, OffsetsTable
 from tidemark.offsets.coordinator import OffsetCoordinator
-from tidemark.offsets.flaws import added_partition, handled_marker, verified_on_arrival
+from tidemark.offsets.flaws import added_partition, handled_marker, records_that_load, verified_on_arrival
 from tidemark.offsets.group import LoggedGroup
 from tidemark.offsets.rules import OffsetRules
 from tidemark.offsets.sim.network import Broker, CompactedLog, OffsetExchange
@@ -293,7 +293,8 @@ class OffsetsCluster:
             return False
         for record in log.elect(broker, keep):
             self.reader.written(record)
-        coordinator.become_coordinator(log.epoch, log.end, log.records, log.producers)
+        records = records_that_load(self.rules, log.records)
+        coordinator.become_coordinator(log.epoch, log.end, records, log.producers)
         self.recorder.did("BecomeCoordinator", broker, keep)
         return True
 

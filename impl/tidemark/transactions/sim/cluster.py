@@ -10,6 +10,7 @@ from __future__ import annotations
 from tidemark.common.errors import Errors
 from tidemark.idempotence.messages import ProduceResponse
 from tidemark.transactions.coordinator import InitVerdict, PendingCompleteTxn, Replies
+from tidemark.transactions.flaws import committed_record
 from tidemark.transactions.messages import (
     EndTxnRequest,
     InitProducerIdRequest,
@@ -147,7 +148,7 @@ class TransactionCluster(Processes):
         """A coordinator's record counts. The last transaction's second thread is too late for the next decision."""
         coordinator = self.coordinators[broker]
         time = coordinator.timestamp_ms - 1 if self.earlier_timestamp[broker] else self.now
-        self._settle(coordinator.commit_record(record, time))
+        self._settle(committed_record(self.rules, coordinator, record, time))
         if coordinator.pending is not None:
             return
         self.earlier_timestamp[broker] = False
