@@ -2,8 +2,8 @@
 
 A guard answers "may this go ahead", a case "does this case arise". The mechanism that asks is in coordinator.py,
 partition.py and, of `bump_after_doubt` and `abort_on_invalid_epoch`, transactional_producer.py. Nobody asks
-`read_high_watermark_once` and `aborted_list_of_delayed_fetch`: a partition reads as they say, and flaws.py has what
-reads otherwise. `Rules` gathers them; a coordinator, a partition or a producer is given one when it is built.
+`read_high_watermark_once`, `aborted_list_of_delayed_fetch` and `accept_earlier_time`: production does as they say, and
+flaws.py has what does otherwise. `Rules` gathers them; who asks is given one when it is built.
 """
 
 from __future__ import annotations
