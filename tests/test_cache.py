@@ -341,7 +341,7 @@ def test_with_no_cache_nothing_that_was_kept_is_believed(
         assert inner.stdout.strip() == str(paths.cache_root()) != str(tmp_path / "cache")
     assert paths.cache_root() == tmp_path / "cache"
     assert not [*(tmp_path / "cache").glob("fresh-*")]
-    assert load(module, config).hash == wrong, "a run without cache leaves the cache alone"
+    assert load(module, config).hash == right, "its entries replace those of before"
     assert main([*command, "--no-cache"]) == 0
     assert "were compared by an earlier run" not in capsys.readouterr().out
 
@@ -363,15 +363,46 @@ def test_a_verdict_of_tlc_is_not_believed_without_cache(
     document = json.loads(content)
     cache.put(file, json.dumps({**document, "distinct": 3}).encode())
     assert main(command) == 1, "the poison works"
+    poisoned = file.read_bytes()
     assert main([*command, "--no-cache"]) == 0
     whole = file.read_bytes()
-    for change in (whole.replace(b'"distinct": 3', b'"distinct": 2'), whole[:-9], b"{}", b"[]", b""):
+    assert whole != poisoned
+    assert main(command) == 0, "the entry of the run without cache has replaced it"
+    assert file.read_bytes() == whole, "and is believed"
+    for change in (poisoned.replace(b'"distinct": 3', b'"distinct": 2'), whole[:-9], b"{}", b"[]", b""):
         file.write_bytes(change)
         assert main(command) == 0, "it is made anew"
     for odd in (b"[]", b"7", b'{"verdict": 3}', json.dumps({**document, "coverage": {"A": []}}).encode()):
         cache.put(file, odd)
         assert main(command) == 0, "a document of another shape is made anew"
     assert "Traceback" not in capsys.readouterr().err
+
+
+def test_its_folders_replace_those_of_before_and_an_exception_leaves_them(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))
+    lasting = cache.folder("runs", "one")
+    for name in ("a", "b"):
+        (lasting / name).write_text("before")
+    cache.seal(lasting)
+
+    def make(fails: bool = False) -> None:
+        with cache.fresh():
+            (cache.folder("runs", "one") / "a").write_text("after")
+            cache.seal(cache.folder("runs", "one"))
+            if fails:
+                raise KeyError
+
+    with pytest.raises(KeyError):
+        make(fails=True)
+    assert sorted(file.name for file in lasting.iterdir()) == [cache.SEAL, "a", "b"]
+    assert (lasting / "a").read_text() == "before"
+    make()
+    assert cache.sealed(lasting)
+    assert sorted(file.name for file in lasting.iterdir()) == [cache.SEAL, "a"]
+    assert (lasting / "a").read_text() == "after"
+    assert [one.name for one in (tmp_path / "cache").iterdir()] == ["runs"]
 
 
 @pytest.mark.parametrize(

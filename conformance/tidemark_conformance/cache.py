@@ -8,6 +8,7 @@
   there. A sticky bit does not help, for it lets others add files. `trusted` refuses everything else. A container that
   runs as root on a mount of another user is refused, too: give it a folder of its own by TIDEMARK_CACHE.
 - `fresh` is `--no-cache`: this process, and all that it starts, work in an empty folder, so that nothing can be found.
+  The entries that they make replace those of earlier runs.
 """
 
 from __future__ import annotations
@@ -190,7 +191,8 @@ def _trusted_way(place: Path) -> None:
 
 @contextlib.contextmanager
 def fresh() -> Iterator[None]:
-    """This process and those that it starts find nothing of earlier runs; their own entries are deleted."""
+    """This process and those that it starts find nothing of earlier runs. At the end their entries take the places of
+    those that were there; after an exception they are deleted."""
     before = os.environ.get(paths.FRESH)
     root = folder()
     _sweep(root)
@@ -203,6 +205,21 @@ def fresh() -> Iterator[None]:
                 del os.environ[paths.FRESH]
             else:
                 os.environ[paths.FRESH] = before
+        _replace(root, empty)
+
+
+def _replace(root: Path, made: Path) -> None:
+    """Move the entries of one folder, files and sealed folders, to another; there each replaces one of its name.
+
+    An entry that cannot be moved is left: it costs time only.
+    """
+    for entry in sorted(one for kind in made.iterdir() if kind.is_dir() for one in kind.iterdir()):
+        with contextlib.suppress(OSError, Unusable):
+            place = folder(entry.parent.name) / entry.name
+            if place.is_dir():
+                aside = made / f"{entry.parent.name}.{place.name}.before"
+                os.rename(place, aside)
+            os.replace(entry, place)
 
 
 def _sweep(root: Path) -> None:
