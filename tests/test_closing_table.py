@@ -149,7 +149,8 @@ def test_one_red_line_is_exit_1(
     monkeypatch.setattr(command, "model_lines", lambda *_: ([closing.Line("models", "2 of 2", True, 1.0)], []))
     monkeypatch.setattr(command, "_simulates", lambda _: False)
     monkeypatch.setattr(command, "trace_lines", lambda *_: [closing.Line("kill matrix", "1 of 1", True, 1.0)])
-    monkeypatch.setattr(command, "proof_lines", lambda *_: [closing.Line("proofs", "5 of 5", True, 1.0)])
+    proofs = [closing.Line("proofs", "5 of 5", True, 1.0)]
+    monkeypatch.setattr(command, "proving", lambda _: contextlib.nullcontext(lambda: proofs))
     monkeypatch.setattr(command, "hunt_lines", lambda *_: [closing.Line("hunts", "9", second, 1.0)])
     arguments = argparse.Namespace(traces=30, json=tmp_path / "out", deep=False, record=False)
     assert command.run(arguments) == code
@@ -170,9 +171,10 @@ def test_the_line_of_the_proofs_is_red_where_one_is_open(
     monkeypatch: pytest.MonkeyPatch, found: list[proved.Found], good: bool
 ) -> None:
     pytest.importorskip("z3")
-    monkeypatch.setattr(proved, "fresh", lambda use: (found, not use))
+    monkeypatch.setattr(proved, "beside", lambda use: contextlib.nullcontext(lambda: (found, not use)))
     for no_cache in (False, True):
-        (line,) = command.proof_lines(argparse.Namespace(no_cache=no_cache))
+        with command.proving(argparse.Namespace(no_cache=no_cache)) as proofs:
+            (line,) = proofs()
         assert line.ok is good
         assert line.found.endswith("(kept)") is no_cache
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import re
 from pathlib import Path
@@ -139,7 +140,7 @@ def test_verify_records_its_closing_table(tmp_path: Path, monkeypatch: pytest.Mo
     monkeypatch.setattr(verify, "_simulates", lambda _: False)
     monkeypatch.setattr(verify, "trace_lines", lambda *_: [closing.Line("traces", "3 flags", False, 1.0)])
     monkeypatch.setattr(verify, "hunt_lines", lambda *_: [])
-    monkeypatch.setattr(verify, "proof_lines", lambda _: [])
+    monkeypatch.setattr(verify, "proving", lambda _: contextlib.nullcontext(list))
     monkeypatch.setattr(closing, "RECORD", tmp_path / "run.json")
     assert main(["verify", "--record", "--json", str(tmp_path)]) == 1
     assert "3 flags  NOT AS EXPECTED" in closing.recorded(tmp_path / "run.json")

@@ -465,7 +465,7 @@ def test_who_simulates_slowly_is_told_why(
     monkeypatch.setattr(command, "model_lines", lambda *_: ([], []))
     monkeypatch.setattr(command, "trace_lines", lambda *_: [])
     monkeypatch.setattr(command, "hunt_lines", lambda *_: [])
-    monkeypatch.setattr(command, "proof_lines", lambda _: [])
+    monkeypatch.setattr(command, "proving", lambda _: contextlib.nullcontext(list))
     cache.seal(tmp_path)
     monkeypatch.setattr(compiled, "folder", lambda: tmp_path if there else tmp_path / "none")
     monkeypatch.setattr(compiled, "hindrance", lambda: hindrance)

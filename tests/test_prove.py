@@ -420,3 +420,35 @@ def test_verdicts_are_kept_only_if_all_is_proved(monkeypatch: pytest.MonkeyPatch
     assert asked == [[open_], [closed]]
     assert last == ([closed], True)
     assert proved.fresh(use=False) == ([closed], False)
+
+
+SEEN_BESIDE = """
+from tidemark_conformance.verify import proved
+proved.judge = lambda: [proved.Found("Beside", ("Consistency",), (), 9, OPEN)]
+"""
+
+
+@pytest.mark.parametrize(
+    ("process", "judged_here"),
+    [
+        (SEEN_BESIDE.replace("OPEN", "()") + proved.ALONE, False),
+        (SEEN_BESIDE.replace("OPEN", '(("Lemma", "Act"),)') + proved.ALONE, True),
+        (SEEN_BESIDE.replace("OPEN", "()") + proved.ALONE + "; raise SystemExit(1)", True),
+    ],
+)
+def test_the_verdict_of_the_process_beside_is_believed_only_if_it_is_a_proof_and_the_process_ended_well(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, process: str, judged_here: bool
+) -> None:
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path))
+    monkeypatch.setattr(proved, "ALONE", process)
+    here = [proved.Found("Here", ("Consistency",), (), 9, ())]
+    monkeypatch.setattr(proved, "judge", lambda: here)
+    with proved.beside() as judged:
+        found, before = judged()
+    assert (found == here) is judged_here
+    assert found[0].name == ("Here" if judged_here else "Beside")
+    assert not before
+    with proved.beside() as judged:
+        assert judged() == (found, True)
+    with proved.beside(use=False) as judged:
+        assert not judged()[1]

@@ -1,7 +1,8 @@
 """`tidemark verify`: all that `make check` does, and one table at the end.
 
 It begins with some traces of one protocol, so that something is seen to work. TLC on every model follows. Then each
-protocol's unflawed traces are simulated and audited. The kill matrix follows, and last, hunts from a fresh seed.
+protocol's unflawed traces are simulated and audited, then the flawed ones of the kill matrix; proofs run beside both.
+Hunts from a fresh seed are last.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import argparse
 import contextlib
 import functools
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Executor
 from dataclasses import replace
 from pathlib import Path
@@ -98,8 +99,9 @@ def run(args: argparse.Namespace) -> int:
         lines, models = model_lines(args, console)
     if simulates and not cache.sealed(compiled.folder()):
         say(f"the simulators run as Python, slowly: {compiled.hindrance() or 'run `tidemark compile`, it says why'}")
-    lines += trace_lines(args, console, models)
-    lines += proof_lines(args)
+    with proving(args) as proofs:
+        lines += trace_lines(args, console, models)
+        lines += proofs()
     lines += hunt_lines(args, console)
     seconds = time.monotonic() - started
     console.print()
@@ -421,16 +423,24 @@ def _composed(
     )
 
 
-def proof_lines(args: argparse.Namespace) -> list[closing.Line]:
-    """The theorems of spec/, from their kept cores: their line of the closing table."""
-    started = time.monotonic()
+@contextlib.contextmanager
+def proving(args: argparse.Namespace) -> Iterator[Callable[[], list[closing.Line]]]:
+    """The theorems of spec/ judged from their kept cores beside the block. The function waits for them and gives their
+    line of the closing table, whose seconds are those of the waiting."""
     if not extras.installed("z3"):
-        return [closing.Line("proofs", f"left out: they need {extras.missing('z3')}", True, 0.0)]
+        yield lambda: [closing.Line("proofs", f"left out: they need {extras.missing('z3')}", True, 0.0)]
+        return
     from tidemark_conformance.verify import proved
 
-    found, before = proved.fresh(not args.no_cache)
-    text = proved.text(found) + (" (kept)" if before else "")
-    return [closing.Line("proofs", text, all(one.ok for one in found), time.monotonic() - started)]
+    with proved.beside(not args.no_cache) as judged:
+
+        def line() -> list[closing.Line]:
+            started = time.monotonic()
+            found, before = judged()
+            text = proved.text(found) + (" (kept)" if before else "")
+            return [closing.Line("proofs", text, all(one.ok for one in found), time.monotonic() - started)]
+
+        yield line
 
 
 def hunt_lines(args: argparse.Namespace, console: Console) -> list[closing.Line]:

@@ -1,13 +1,25 @@
-"""The proofs of `make check`: every theorem of spec/ judged from its kept cores."""
+"""The proofs of `make check`: every theorem of spec/ judged from its kept cores, in a process of its own.
+
+The audits of traces leave a core idle for half of their time. Proofs need neither Spark nor Java, so they run beside
+the audits.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import re
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from tidemark_conformance.console.progress import progress
+from tidemark_conformance.processes import raise_on_sigterm, started
 from tidemark_conformance.prove import cores, inductive, solving, working
 from tidemark_conformance.verify import kept
+
+ALONE = f"from {__name__} import main; main()"
+"""The program of the process beside. A verdict pickled by `-m` would belong to that process's `__main__`."""
 
 
 @dataclass(frozen=True)
@@ -30,10 +42,41 @@ class Found:
         return self.conditions > 0 and self.grounded and not self.open
 
 
+@contextlib.contextmanager
+def beside(use: bool = True) -> Iterator[Callable[[], tuple[list[Found], bool]]]:
+    """Judge every theorem beside the block, unless the verdicts on the same texts are kept and to be used (`use`).
+
+    The function waits for the verdicts, and says whether an earlier run found them. Where a theorem is open, or the
+    process beside fails, it judges again and shows the same here.
+    """
+    if use and kept.recall(_key()) is not None:
+        yield fresh
+        return
+    quiet = subprocess.DEVNULL
+    with started([sys.executable, "-c", ALONE], gently=True, stdin=quiet, stdout=quiet, stderr=quiet) as process:
+
+        def wait() -> tuple[list[Found], bool]:
+            with progress("proofs", "theorems"):
+                well = process.wait() == 0
+            return fresh(use=well)[0], False
+
+        yield wait
+
+
+def main() -> None:
+    """Judge and keep, in a process of its own."""
+    raise_on_sigterm(SystemExit)
+    fresh(use=False)
+
+
 def fresh(use: bool = True) -> tuple[list[Found], bool]:
     """Every theorem, judged now, or as it was kept of the same texts; and whether it was kept. `use`: kept verdicts."""
+    return kept.once(_key(), lambda: judge, lambda found: all(one.ok for one in found), use)()
+
+
+def _key() -> str:
     theorems = [(module, cfg, cores.file_of(module, name)) for name, (module, cfg) in inductive.modules().items()]
-    return kept.once(kept.of_theorems(theorems), lambda: judge, lambda found: all(one.ok for one in found), use)()
+    return kept.of_theorems(theorems)
 
 
 def judge() -> list[Found]:
