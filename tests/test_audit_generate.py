@@ -184,7 +184,10 @@ def test_bench_measures_everything_it_promises(
     )
     assert all(values[f"TwoPhase.{name}"] > 0 for name in promised.split())
     assert values["TwoPhase.audit.steps"] >= 2000
-    assert "TwoPhase.audit.full_over_scan" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "TwoPhase.audit.full_over_scan" in printed.out
+    said = "tidemark bench: 1 protocol, 2,000 steps each; a small run is `tidemark bench idempotence --steps 20000`\n"
+    assert said in printed.err
     kept = {one.name: one.value for one in speed.read(record)}
     assert kept == {"Other.audit.steps": 7.0, **values}
 
