@@ -12,7 +12,7 @@ from test_names import rules_of_specification
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands import verify
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.registry import zoo
+from tidemark_conformance.registry import protocols, zoo
 from tidemark_conformance.report import closing, generated, picture, speed
 
 ROOT = Path(__file__).parent.parent
@@ -76,6 +76,11 @@ def test_every_protocol_has_a_page(protocol: str) -> None:
     page = ROOT / "docs" / "protocols" / f"{protocol.replace('-', '_')}.md"
     assert f"rules-{protocol}" in generated.blocks(page)
     assert f"({page.relative_to(ROOT)})" in (ROOT / "DIVERGENCES.md").read_text(encoding="utf-8")
+
+
+def test_every_protocol_is_in_the_table_of_names() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([a-z-]+)`", text, re.MULTILINE) == list(protocols.protocols())
 
 
 @pytest.mark.parametrize("one", SIMULATED, ids=lambda one: one.protocol)
