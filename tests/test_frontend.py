@@ -224,7 +224,7 @@ Act(e) == LET n == x + 1
 
 
 def test_two_phase_commit() -> None:
-    folder = spec_root() / "twophase"
+    folder = spec_root() / "two_phase"
     spec = specs.load(folder / "TwoPhase.tla", folder / "TwoPhase.cfg")
     assert spec.action_names == [
         "RMPrepare",
