@@ -91,6 +91,21 @@ def test_every_rule_is_in_the_table_of_its_protocols_page(one: Simulated) -> Non
     assert named == set(rules_of_specification(one))
 
 
+def test_the_words_of_the_table_in_the_readme_are_explained() -> None:
+    """On the pages that stand above the table: the constants of the proofs' line, and the words of the others."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    above, _, table = text.partition("<!-- begin: make-check")
+    constants = {name for finite in re.findall(r"finite: ([^)]*)\)", table) for name in re.findall(r"(\w+) \d", finite)}
+    assert {"LateCounting", "Reading", "RM"} <= constants
+    proofs = (ROOT / "docs" / "prove.md").read_text(encoding="utf-8").partition("## Constants")[2].partition("\n## ")[0]
+    assert {name for name in constants if f"`{name}`" not in proofs} == set()
+    words = (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8").partition("## Words")[2].partition("<!-- begin:")[0]
+    for word in ("flaw", "row", "kill matrix", "hunt"):
+        assert word in table
+        assert f"**{word}**" in words
+    assert "(docs/zoo.md), [constants](docs/prove.md)" in above
+
+
 LINK = re.compile(r"\[[^]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
