@@ -23,9 +23,9 @@ from tidemark_conformance.verify.matrix import kill
 
 TOY = Protocol(
     "TwoPhase",
-    simulator="twophase_simulator:factory",
-    spec=spec_root() / "twophase" / "TwoPhase.tla",
-    config=spec_root() / "twophase" / "TwoPhase.cfg",
+    simulator="two_phase_simulator:factory",
+    spec=spec_root() / "two_phase" / "TwoPhase.tla",
+    config=spec_root() / "two_phase" / "TwoPhase.cfg",
 )
 """A simulator that stands beside the tests, where no worker of a cluster finds it by itself."""
 HASTY = Row(

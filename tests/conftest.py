@@ -95,14 +95,14 @@ class TwoPhase:
 @pytest.fixture(scope="session")
 def two_phase(tmp_path_factory: pytest.TempPathFactory) -> TwoPhase:
     """30 transactions as they should be, 30 whose manager commits too early."""
-    folder = tmp_path_factory.mktemp("twophase")
-    spec = spec_root() / "twophase" / "TwoPhase.tla"
+    folder = tmp_path_factory.mktemp("two_phase")
+    spec = spec_root() / "two_phase" / "TwoPhase.tla"
     specification, _ = load_for(None, spec, None)
     schema = schema_of(specification)
     header = folder / "header.json"
     header.write_text(schema.with_nodes(["tm", "r1", "r2", "r3"]).text() + "\n")
     example = TwoPhase(specification, schema, header, folder / "good.ndjson", folder / "hasty.ndjson")
-    program = [sys.executable, "-I", str(EXAMPLES / "twophase" / "two_phase_commit.py"), str(header)]
+    program = [sys.executable, "-I", str(EXAMPLES / "two_phase" / "two_phase.py"), str(header)]
     subprocess.run([*program, str(example.good), "--transactions", "30"], check=True)
     subprocess.run([*program, str(example.hasty), "--transactions", "30", "--hasty"], check=True)
     return example

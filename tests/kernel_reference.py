@@ -120,7 +120,7 @@ def erring() -> Subject:
 @cache
 def two_phase() -> Subject:
     """Two-phase commit."""
-    return subject(spec_root() / "twophase" / "TwoPhase.tla", spec_root() / "twophase" / "TwoPhase.cfg")
+    return subject(spec_root() / "two_phase" / "TwoPhase.tla", spec_root() / "two_phase" / "TwoPhase.cfg")
 
 
 def subject(module: Path, cfg: Path) -> Subject:

@@ -31,7 +31,7 @@ def election() -> Specification:
 
 def two_phase_text(hidden: Sequence[str], fields: str) -> str:
     """TwoPhase with these variables hidden, and `Observed == [fields]`."""
-    text = (spec_root() / "twophase" / "TwoPhase.tla").read_text()
+    text = (spec_root() / "two_phase" / "TwoPhase.tla").read_text()
     part = f"Hidden == <<{', '.join(hidden)}>>\nObserved == [{fields}]\n"
     return text.replace("Spec == Init", part + "\nSpec == Init")
 

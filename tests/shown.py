@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-import twophase_simulator
+import two_phase_simulator
 from tidemark_conformance.audit import audit, judge
 from tidemark_conformance.audit.result import AuditResult
 from tidemark_conformance.paths import spec_root
@@ -21,7 +21,7 @@ from tidemark_conformance.tlc.verify import Outcome
 from tidemark_conformance.verify import clean, matrix
 from tidemark_conformance.verify.matrix import Killed
 
-SPEC = spec_root() / "twophase" / "TwoPhase.tla"
+SPEC = spec_root() / "two_phase" / "TwoPhase.tla"
 CONFIG = SPEC.with_suffix(".cfg")
 RULE = "CommitOnlyIfAllPrepared"
 PREPARE, ABORT, RECEIVE_PREPARED, DECIDE, RESTART, RECEIVE_DECISION = range(6)
@@ -29,8 +29,8 @@ FIRST = [3, 3, 3, 2, 0, 0]
 """Cells: the three resource managers are working, no decision, nobody prepared, no message."""
 
 SHOWN = Protocol(
-    "twophase",
-    simulator="twophase_simulator:factory",
+    "two-phase",
+    simulator="two_phase_simulator:factory",
     spec=SPEC,
     config=CONFIG,
     unreached={
@@ -72,7 +72,7 @@ def cut() -> bytes:
 
 def row(rules: Sequence[str] = (RULE,), prop: str = "Consistency", unseen: str = "", model: str = "MCHasty") -> Row:
     """A row of the zoo without these rules."""
-    return Row("hasty", 7, "twophase", tuple(rules), prop, model, "LOSS", "too early", "", Simulation(excused=unseen))
+    return Row("hasty", 7, "two-phase", tuple(rules), prop, model, "LOSS", "too early", "", Simulation(excused=unseen))
 
 
 def killed(specification: Specification, given: Row, *streams: Callable[[], bytes]) -> Killed:
@@ -82,7 +82,7 @@ def killed(specification: Specification, given: Row, *streams: Callable[[], byte
         return Simulated(f"seed-{seed}", streams[seed](), 0, {"seeds": 1})
 
     parts = [
-        matrix.judge_task(matrix.Task(given, simulate, seed, seed + 1, 4), {"twophase": specification})
+        matrix.judge_task(matrix.Task(given, simulate, seed, seed + 1, 4), {"two-phase": specification})
         for seed in range(len(streams))
     ]
     return matrix.merge(given, parts)
@@ -99,7 +99,7 @@ def outcome(fell: str = "Consistency", problems: tuple[str, ...] = ()) -> Outcom
 
 def sound() -> list[bytes]:
     """Traces that show all that they should."""
-    return [twophase_simulator.simulate((1, 1, 1, 1, 0, 2), 20, False, seed).stream for seed in range(30)]
+    return [two_phase_simulator.simulate((1, 1, 1, 1, 0, 2), 20, False, seed).stream for seed in range(30)]
 
 
 def audited(specification: Specification, streams: Sequence[bytes]) -> AuditResult:
@@ -121,4 +121,6 @@ def cleaned(
     """A clean run of these traces; `change`s what the audit found."""
     run = Generated((), len(streams), 0, dict(facts or {}), 0)
     result = dataclasses.replace(audited(specification, streams), **change)
-    return clean.CleanRun("twophase", run, result, tuple(clean.complaints(protocol, specification, run, result, asked)))
+    return clean.CleanRun(
+        "two-phase", run, result, tuple(clean.complaints(protocol, specification, run, result, asked))
+    )

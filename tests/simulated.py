@@ -14,7 +14,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -50,6 +50,23 @@ class Lost:
 
 
 @dataclass(frozen=True)
+class Explained:
+    """Traces of a protocol without a rule: how they are made, and their explanation.
+
+    `action`: the step that is none, by the operator and arguments `because`; it is shrunk to `most` steps or fewer.
+    `seeds`: the first, and the one behind the last.
+    """
+
+    rule: str
+    action: str
+    because: str
+    seeds: tuple[int, int]
+    steps: int
+    most: int
+    options: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Simulated:
     """A protocol's simulator.
 
@@ -65,6 +82,7 @@ class Simulated:
     flawed: str
     flawed_profile: str
     lost: Sequence[Lost]
+    explained: Explained
     late: Sequence[str] = ("blocked",)
     deltas: int = 25
     rests: int = 400
@@ -163,7 +181,9 @@ def simulated(protocol: str) -> Simulated:
     file = Path(__file__).parent / protocol.replace("-", "_") / "simulated.toml"
     asked = tomllib.loads(file.read_text(encoding="utf-8"))
     lost = [Lost(frozenset(one["without"]), one["profile"], one["seeds"]) for one in asked.pop("lost", [])]
-    return Simulated(protocol, lost=lost, **asked)
+    explained = asked.pop("explained")
+    explained["seeds"] = tuple(explained["seeds"])
+    return Simulated(protocol, lost=lost, explained=Explained(**explained), **asked)
 
 
 SIMULATED = [simulated(protocol) for protocol in protocols.protocols()]

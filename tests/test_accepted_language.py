@@ -16,7 +16,7 @@ from tidemark_conformance.tla import spec as specs
 from tidemark_conformance.tla.layout import layout_of
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.values import ModelValue
-from tidemark_conformance.tlc import graph, oracle
+from tidemark_conformance.tlc import graph, oracle, replay_module
 from tidemark_conformance.trace.schema import schema_of
 from trace_lines import signed
 
@@ -116,9 +116,9 @@ def test_the_oracle_needs_no_constant_without(tmp_path: Path) -> None:
     spec, cfg = write(tmp_path, WIDE, WIDE_CFG)
     dumped = graph.dump(spec, cfg)
     edge = next(one for one in dumped.edges if one.action == "Up" and one.source in dumped.initial)
-    step = oracle.Step("Up", edge.params, dumped.states[edge.target])
-    trace = oracle.Trace("t", dumped.states[edge.source], [step])
-    wrong = oracle.Trace("w", dumped.states[edge.source], [oracle.Step("Down", edge.params, step.state)])
+    step = replay_module.Step("Up", edge.params, dumped.states[edge.target])
+    trace = replay_module.Trace("t", dumped.states[edge.source], [step])
+    wrong = replay_module.Trace("w", dumped.states[edge.source], [replay_module.Step("Down", edge.params, step.state)])
     replays = oracle.replay(spec, cfg, (), [trace, wrong], constants={"Without": frozenset()})
     assert [one.rejected for one in replays.traces] == [None, 1]
 

@@ -155,7 +155,7 @@ def test_an_action_that_no_model_of_a_specification_takes_is_named() -> None:
 
 def test_the_command_on_a_foreign_specification(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "agree.json"
-    spec = Path(__file__).parent.parent / "spec" / "twophase"
+    spec = Path(__file__).parent.parent / "spec" / "two_phase"
     given = ["--spec", str(spec / "TwoPhase.tla"), "--config", str(spec / "TwoPhaseFlawed.cfg"), "--json", str(target)]
     assert main(["agree", *given]) == 0
     document = json.loads(target.read_text())
@@ -243,7 +243,7 @@ def test_walks_over_the_same_steps_evaluate_them_once(spec: Specification, dumpe
 
 # --- what the model never violates ------------------------------------------------------------------------------------
 
-TWO_PHASE = spec_root() / "twophase" / "TwoPhase.tla"
+TWO_PHASE = spec_root() / "two_phase" / "TwoPhase.tla"
 SOUND = TWO_PHASE.with_suffix(".cfg")
 
 

@@ -244,8 +244,8 @@ def test_the_table_says_which_rules_are_off(
     ("arguments", "message"),
     [
         (["--without", "NoSuchRule"], "NoSuchRule is no rule of TwoPhase"),
-        (["--baseline", "TypeOK"], "TypeOK of TwoPhase is no set of rule names|TypeOK"),
-        (["--baseline", "NoSuchOperator"], "NoSuchOperator"),
+        (["--baseline", "TypeOK"], "TwoPhase has no baseline TypeOK; choose from repaired\n"),
+        (["--baseline", "NoSuchOperator"], "TwoPhase has no baseline NoSuchOperator; choose from repaired\n"),
         (["--spec", "missing.tla"], "missing.tla"),
         (["--from-snapshot", "--oracle", "1"], "exclude each other"),
     ],

@@ -16,7 +16,7 @@ import pytest
 from conftest import EXAMPLES, TwoPhase
 from tidemark_conformance.cli import main
 
-FOLDER = EXAMPLES / "twophase"
+FOLDER = EXAMPLES / "two_phase"
 PAGE = Path(__file__).parent.parent / "docs" / "bring-your-own-spec.md"
 pytestmark = pytest.mark.usefixtures("spark")
 
@@ -46,13 +46,13 @@ def test_the_bad_trace_fails_where_the_page_says(tmp_path: Path) -> None:
     ("name", "arguments"), [("good.ndjson", ["--seed", "12"]), ("bad.ndjson", ["--seed", "59", "--hasty"])]
 )
 def test_the_program_writes_them_again(name: str, arguments: list[str], two_phase: TwoPhase, tmp_path: Path) -> None:
-    program = [sys.executable, "-I", str(FOLDER / "two_phase_commit.py"), str(two_phase.header), str(tmp_path / name)]
+    program = [sys.executable, "-I", str(FOLDER / "two_phase.py"), str(two_phase.header), str(tmp_path / name)]
     subprocess.run([*program, "--transactions", "1", *arguments], check=True)
     assert (tmp_path / name).read_bytes() == (FOLDER / name).read_bytes()
 
 
 def test_the_program_imports_nothing_of_ours() -> None:
-    tree = ast.parse((FOLDER / "two_phase_commit.py").read_text())
+    tree = ast.parse((FOLDER / "two_phase.py").read_text())
     modules = {alias.name for node in ast.walk(tree) if isinstance(node, ast.Import) for alias in node.names}
     assert modules <= set(sys.stdlib_module_names)
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)]

@@ -9,7 +9,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-import twophase_simulator
+import two_phase_simulator
 from conftest import TwoPhase
 from tidemark_conformance.audit.audit import audit
 from tidemark_conformance.cli import main
@@ -28,8 +28,8 @@ from tidemark_conformance.verify import measure
 def _registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = tmp_path / "protocols.toml"
     table.write_text(
-        f'[TwoPhase]\nspec = "{spec_root()}/twophase/TwoPhase.tla"\nconfig = "{spec_root()}/twophase/TwoPhase.cfg"\n'
-        'simulator = "twophase_simulator:factory"\n'
+        f'[TwoPhase]\nspec = "{spec_root()}/two_phase/TwoPhase.tla"\nconfig = "{spec_root()}/two_phase/TwoPhase.cfg"\n'
+        'simulator = "two_phase_simulator:factory"\n'
     )
     monkeypatch.setattr(registry, "files", lambda: [table])
     return table
@@ -38,8 +38,8 @@ def _registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 def _generate(
     two_phase: TwoPhase, out: Path, seeds: range = range(25), session: Any = None, **settings: Any
 ) -> Generated:
-    header = two_phase.schema.with_nodes(twophase_simulator.NODES)
-    simulator = twophase_simulator.factory(header.to_json(), steps=20, flaw=None)
+    header = two_phase.schema.with_nodes(two_phase_simulator.NODES)
+    simulator = two_phase_simulator.factory(header.to_json(), steps=20, flaw=None)
     return generate(simulator, seeds, out, header, settings, session=session, seeds_per_part=10)
 
 
@@ -57,7 +57,7 @@ def test_a_run_in_parts(two_phase: TwoPhase, tmp_path: Path) -> None:
     assert (run.traces, run.facts, run.kept) == (25, {"seeds": 25, "odd": 12}, 0)
     rows = _rows(run)
     assert run.steps == sum(row["steps"] for row in rows)
-    assert [row["trace"] for row in rows] == [f"twophase-{seed}" for seed in range(25)]
+    assert [row["trace"] for row in rows] == [f"two-phase-{seed}" for seed in range(25)]
     assert sum(row["header"] is not None for row in rows) == 3
 
 
@@ -84,8 +84,8 @@ def test_a_killed_run_continues_with_the_missing_parts(two_phase: TwoPhase, tmp_
 
 
 def test_a_simulator_that_fails_leaves_no_half_part(two_phase: TwoPhase, tmp_path: Path) -> None:
-    header = two_phase.schema.with_nodes(twophase_simulator.NODES)
-    simulator = twophase_simulator.factory(header.to_json(), steps=20, flaw=None)
+    header = two_phase.schema.with_nodes(two_phase_simulator.NODES)
+    simulator = two_phase_simulator.factory(header.to_json(), steps=20, flaw=None)
 
     def failing(seed: int) -> Any:
         if seed == 15:
@@ -126,7 +126,7 @@ def test_generated_traces_pass_and_flawed_ones_do_not(spark: Any, two_phase: Two
 
 
 def test_a_registered_protocol_in_its_sizes(registered: Path) -> None:
-    registered.write_text(registered.read_text() + f'sizes = {{ 5 = "{spec_root()}/twophase/Other.cfg" }}\n')
+    registered.write_text(registered.read_text() + f'sizes = {{ 5 = "{spec_root()}/two_phase/Other.cfg" }}\n')
     known = protocol("TwoPhase")
     assert known.sized(5).config == known.config.with_name("Other.cfg")
     with pytest.raises(Unusable, match=r"TwoPhase does not come in size 4; choose from 5"):
@@ -184,7 +184,10 @@ def test_bench_measures_everything_it_promises(
     )
     assert all(values[f"TwoPhase.{name}"] > 0 for name in promised.split())
     assert values["TwoPhase.audit.steps"] >= 2000
-    assert "TwoPhase.audit.full_over_scan" in capsys.readouterr().out
+    printed = capsys.readouterr()
+    assert "TwoPhase.audit.full_over_scan" in printed.out
+    said = "tidemark bench: 1 protocol, 2,000 steps each; a small run is `tidemark bench idempotence --steps 20000`\n"
+    assert said in printed.err
     kept = {one.name: one.value for one in speed.read(record)}
     assert kept == {"Other.audit.steps": 7.0, **values}
 

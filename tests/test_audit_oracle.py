@@ -80,7 +80,7 @@ def test_what_tlc_could_not_evaluate_is_told() -> None:
 
 @pytest.fixture(scope="module", name="specification")
 def _specification() -> Specification:
-    return load(spec_root() / "twophase" / "TwoPhase.tla", spec_root() / "twophase" / "TwoPhase.cfg")
+    return load(spec_root() / "two_phase" / "TwoPhase.tla", spec_root() / "two_phase" / "TwoPhase.cfg")
 
 
 def hasty(quiescent: bool) -> bytes:

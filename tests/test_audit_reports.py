@@ -23,7 +23,7 @@ from tidemark_conformance.report import ci
 from tidemark_conformance.trace.files import file_header
 from trace_lines import header_of, signed, traces_of, write
 
-SPEC = spec_root() / "twophase" / "TwoPhase.tla"
+SPEC = spec_root() / "two_phase" / "TwoPhase.tla"
 Trace = list[dict[str, Any]]
 
 
@@ -114,7 +114,7 @@ def test_every_failing_trace_stands_beside_the_conjunct_that_refuses_it(
     paths = {
         place["physicalLocation"]["artifactLocation"]["uri"] for one in run["results"] for place in one["locations"]
     }
-    assert paths == {"spec/twophase/TwoPhase.tla"}
+    assert paths == {"spec/two_phase/TwoPhase.tla"}
     hasty = next(one for one in run["results"] if one["properties"]["trace"] == "hasty" and "TMDecide" in one["ruleId"])
     related = {
         one["message"]["text"]: one["physicalLocation"]["region"]["startLine"] for one in hasty["relatedLocations"]
@@ -205,7 +205,7 @@ def test_lines_for_people_and_for_a_workflow(
 ) -> None:
     monkeypatch.chdir(spec_root().parent)
     monkeypatch.delenv("GITHUB_ACTIONS", raising=False)
-    place = f"spec/twophase/TwoPhase.tla:{line_of('tmState = ')}"
+    place = f"spec/two_phase/TwoPhase.tla:{line_of('tmState = ')}"
     assert main(["audit", str(wrong), "--local", "--annotations"]) == 1
     plain = [line for line in capsys.readouterr().out.splitlines() if ": error: " in line]
     assert any(line.startswith(f"{place}: error: trace twice, step ") for line in plain)

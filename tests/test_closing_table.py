@@ -111,7 +111,7 @@ def lines(
     """Whether lines of the closing table are as expected: the traces', a composition's and the kill matrix's."""
     monkeypatch.setattr(session, "spark_session", lambda _master: contextlib.nullcontext())
     together = protocols.Composition("together", parts={"one": SHOWN, "other": SHOWN})
-    monkeypatch.setattr(protocols, "protocols", lambda: {"twophase": SHOWN})
+    monkeypatch.setattr(protocols, "protocols", lambda: {"two-phase": SHOWN})
     monkeypatch.setattr(protocols, "compositions", lambda: {"together": together})
     monkeypatch.setattr(zoo, "rows", lambda: [dead.row])
     monkeypatch.setattr(clean, "clean_run", lambda *_: done(found))
@@ -195,12 +195,12 @@ def test_a_hunt_is_kept_only_if_it_found_nothing(
     assert set(keeping) == {not found}
 
 
-@pytest.mark.parametrize("findings", [(), (("Agreement falls", "tidemark simulate twophase && tidemark explain DIR"),)])
+@pytest.mark.parametrize("findings", [(), (("Agreement falls", "tidemark simulate x && tidemark explain DIR"),)])
 def test_the_line_of_the_hunts_tells_the_seed_and_each_finding(
     monkeypatch: pytest.MonkeyPatch, findings: tuple[tuple[str, str], ...]
 ) -> None:
     asked: list[float] = []
-    made = [hunts.Fresh("calm", 77, 3, 40, ()), hunts.Fresh("twophase", 77, 5, 60, findings)]
+    made = [hunts.Fresh("calm", 77, 3, 40, ()), hunts.Fresh("two-phase", 77, 5, 60, findings)]
     monkeypatch.setattr(hunts, "fresh", lambda seconds, use: asked.append(seconds) or made)
     told = io.StringIO()
     (line,) = command.hunt_lines(
@@ -219,7 +219,7 @@ def test_the_line_of_the_hunts_tells_the_seed_and_each_finding(
     [
         ([outcome()], {}, True),
         ([outcome(problems=("36 distinct states, expected 35",))], {}, False),
-        ([outcome()], {"twophase": ["action TMDecide is never reached"]}, False),
+        ([outcome()], {"two-phase": ["action TMDecide is never reached"]}, False),
     ],
 )
 def test_the_line_of_the_models(

@@ -7,7 +7,7 @@ from typing import Any
 
 import pyarrow.parquet as pq
 import pytest
-import twophase_simulator
+import two_phase_simulator
 from conftest import TwoPhase
 from tidemark_conformance.audit.audit import counted
 from tidemark_conformance.audit.options import Options
@@ -22,18 +22,18 @@ from tidemark_conformance.verify import clean
 
 TABLE = """
 [left]
-spec = "twophase/TwoPhase.tla"
-config = "twophase/TwoPhase.cfg"
-simulator = "twophase_simulator:factory"
+spec = "two_phase/TwoPhase.tla"
+config = "two_phase/TwoPhase.cfg"
+simulator = "two_phase_simulator:factory"
 [right]
-spec = "twophase/TwoPhase.tla"
+spec = "two_phase/TwoPhase.tla"
 config = "missing.cfg"
-simulator = "twophase_simulator:factory"
+simulator = "two_phase_simulator:factory"
 [both]
-simulator = "twophase_simulator:together"
+simulator = "two_phase_simulator:together"
 [both.parts]
-left = "twophase/TwoPhase.cfg"
-right = "twophase/TwoPhase.cfg"
+left = "two_phase/TwoPhase.cfg"
+right = "two_phase/TwoPhase.cfg"
 """
 
 
@@ -41,8 +41,8 @@ right = "twophase/TwoPhase.cfg"
 def _registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     table = tmp_path / "protocols.toml"
     table.write_text(
-        TABLE.replace('"twophase/TwoPhase.tla"', f'"{spec_root()}/twophase/TwoPhase.tla"').replace(
-            'config = "twophase', f'config = "{spec_root()}/twophase'
+        TABLE.replace('"two_phase/TwoPhase.tla"', f'"{spec_root()}/two_phase/TwoPhase.tla"').replace(
+            'config = "two_phase', f'config = "{spec_root()}/two_phase'
         )
     )
     monkeypatch.setattr(registry, "files", lambda: [table])
@@ -50,8 +50,8 @@ def _registered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def _together(two_phase: TwoPhase, out: Path, session: Any = None) -> dict[str, Generated]:
-    header = two_phase.schema.with_nodes(twophase_simulator.NODES)
-    simulator = twophase_simulator.together({name: header.to_json() for name in ("left", "right")}, steps=20)
+    header = two_phase.schema.with_nodes(two_phase_simulator.NODES)
+    simulator = two_phase_simulator.together({name: header.to_json() for name in ("left", "right")}, steps=20)
     outputs = {name: Output(out / name, header) for name in ("left", "right")}
     return generate_together(simulator, range(25), outputs, {"made": "here"}, session=session, seeds_per_part=10)
 
@@ -63,7 +63,7 @@ def _traces(run: Generated) -> list[str]:
 def test_every_part_has_every_run(two_phase: TwoPhase, tmp_path: Path) -> None:
     made = _together(two_phase, tmp_path)
     assert [run.traces for run in made.values()] == [25, 25]
-    assert _traces(made["left"]) == _traces(made["right"]) == [f"twophase-{seed}" for seed in range(25)]
+    assert _traces(made["left"]) == _traces(made["right"]) == [f"two-phase-{seed}" for seed in range(25)]
     assert [part.parent.name for run in made.values() for part in run.parts] == ["left"] * 3 + ["right"] * 3
 
 
@@ -86,15 +86,15 @@ def test_a_composition_is_no_protocol(registered: Path) -> None:
     assert set(protocols()) == {"left", "right"}
     both = compositions()["both"]
     assert [part.config.name for part in both.parts.values()] == ["TwoPhase.cfg", "TwoPhase.cfg"]
-    assert both.nodes("left") == twophase_simulator.NODES
+    assert both.nodes("left") == two_phase_simulator.NODES
     registered.write_text(TABLE + 'elsewhere = "x.cfg"\n')
     with pytest.raises(Unusable, match="elsewhere"):
         compositions()
 
 
 def test_parts_may_be_of_one_protocol(registered: Path) -> None:
-    more = 'first = { protocol = "left", config = "twophase/TwoPhaseForgets.cfg" }\n'
-    registered.write_text(TABLE + more + 'second = { protocol = "left", config = "twophase/TwoPhase.cfg" }\n')
+    more = 'first = { protocol = "left", config = "two_phase/TwoPhaseForgets.cfg" }\n'
+    registered.write_text(TABLE + more + 'second = { protocol = "left", config = "two_phase/TwoPhase.cfg" }\n')
     parts = compositions()["both"].parts
     assert [(name, part.name, part.config.name) for name, part in parts.items()] == [
         ("left", "left", "TwoPhase.cfg"),
@@ -102,7 +102,7 @@ def test_parts_may_be_of_one_protocol(registered: Path) -> None:
         ("first", "left", "TwoPhaseForgets.cfg"),
         ("second", "left", "TwoPhase.cfg"),
     ]
-    registered.write_text(TABLE + 'third = { config = "twophase/TwoPhase.cfg" }\n')
+    registered.write_text(TABLE + 'third = { config = "two_phase/TwoPhase.cfg" }\n')
     with pytest.raises(Unusable, match="protocol"):
         compositions()
 
@@ -169,7 +169,7 @@ def test_traces_of_another_size_find_their_cfg(two_phase: TwoPhase) -> None:
 
 def test_a_cfg_of_the_right_size_that_asks_for_less_is_not_taken() -> None:
     name = "TwoPhaseForgets.cfg"  # two resource managers, and a rule removed
-    assert "RM = {r1, r2}" in (spec_root() / "twophase" / name).read_text()
+    assert "RM = {r1, r2}" in (spec_root() / "two_phase" / name).read_text()
     found, _ = load_for("TwoPhase", None, None, constants={"RM": ["r1", "r2"]})
     assert found.without == frozenset()
     assert len(found.constants["RM"]) == 3

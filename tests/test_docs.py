@@ -13,7 +13,7 @@ from test_names import rules_of_specification
 from tidemark_conformance.cli import main
 from tidemark_conformance.commands import verify
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.registry import zoo
+from tidemark_conformance.registry import protocols, zoo
 from tidemark_conformance.report import closing, generated, picture, speed
 
 ROOT = Path(__file__).parent.parent
@@ -79,12 +79,32 @@ def test_every_protocol_has_a_page(protocol: str) -> None:
     assert f"({page.relative_to(ROOT)})" in (ROOT / "DIVERGENCES.md").read_text(encoding="utf-8")
 
 
+def test_every_protocol_is_in_the_table_of_names() -> None:
+    text = (ROOT / "docs" / "commands.md").read_text(encoding="utf-8")
+    assert re.findall(r"^\| `([a-z-]+)`", text, re.MULTILINE) == list(protocols.protocols())
+
+
 @pytest.mark.parametrize("one", SIMULATED, ids=lambda one: one.protocol)
 def test_every_rule_is_in_the_table_of_its_protocols_page(one: Simulated) -> None:
     page = (ROOT / "docs" / "protocols" / f"{one.protocol.replace('-', '_')}.md").read_text(encoding="utf-8")
     table = page.partition(f"<!-- begin: rules-{one.protocol} ")[2].partition("<!-- end:")[0]
     named = set(re.findall(r"`(\w+)`", "".join(line.split("|")[1] for line in table.splitlines()[1:])))
     assert named == set(rules_of_specification(one))
+
+
+def test_the_words_of_the_table_in_the_readme_are_explained() -> None:
+    """On the pages that stand above the table: the constants of the proofs' line, and the words of the others."""
+    text = (ROOT / "README.md").read_text(encoding="utf-8")
+    above, _, table = text.partition("<!-- begin: make-check")
+    constants = {name for finite in re.findall(r"finite: ([^)]*)\)", table) for name in re.findall(r"(\w+) \d", finite)}
+    assert {"LateCounting", "Reading", "RM"} <= constants
+    proofs = (ROOT / "docs" / "prove.md").read_text(encoding="utf-8").partition("## Constants")[2].partition("\n## ")[0]
+    assert {name for name in constants if f"`{name}`" not in proofs} == set()
+    words = (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8").partition("## Words")[2].partition("<!-- begin:")[0]
+    for word in ("flaw", "row", "kill matrix", "hunt"):
+        assert word in table
+        assert f"**{word}**" in words
+    assert "(docs/zoo.md), [constants](docs/prove.md)" in above
 
 
 LINK = re.compile(r"\[[^]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")

@@ -179,6 +179,20 @@ def test_arrows_are_what_one_node_learns_from_another(
     assert arrows[0]["units"] == ['messages \\ni [rm |-> r1, type |-> "prepared"]']
 
 
+def test_a_step_that_only_replaces_a_value_learns_nothing(
+    two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """Node r2 empties what tm has read, and never looks at it; tm looks then."""
+    emptied = step("r2", "TMRestart", {"tmPrepared": []})
+    written(tmp_path, two_phase.header, [*COMMITS_EARLY[:2], emptied, *COMMITS_EARLY[3:]])
+    arrows = document(capsys, "trace.ndjson", "--all")["diagram"]["arrows"]
+    assert [(arrow["node"], arrow["source"], arrow["target"]) for arrow in arrows] == [
+        ("r1", 1, 2),
+        ("r2", 3, 4),
+        ("tm", 4, 6),
+    ]
+
+
 def test_a_record_without_a_node_has_a_column_where_it_is_drawn(
     two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

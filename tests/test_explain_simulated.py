@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
-from simulated import SIMULATED, Simulated
+from simulated import SIMULATED, Explained, Simulated
 from tidemark.simulator.running import Selection
 from tidemark_conformance import cli
-from tidemark_conformance.registry import protocols
 from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import generate
 
@@ -22,91 +20,37 @@ pytestmark = pytest.mark.as_users_have_it
 
 
 @dataclass(frozen=True)
-class Explained:
-    """Traces of a protocol without a rule: how they are made, and their explanation.
+class Case:
+    """A protocol's traces without a rule (`[explained]` of its `simulated.toml`)."""
 
-    `action`: the step that is none, by the operator and arguments `because`; it is shrunk to `most` steps or fewer.
-    """
+    simulated: Simulated
 
-    protocol: str
-    rule: str
-    action: str
-    because: str
-    options: dict[str, Any]
-    seeds: range
-    steps: int
-    most: int
+    @property
+    def protocol(self) -> str:
+        """Its name."""
+        return self.simulated.protocol
 
-    @cached_property
-    def simulated(self) -> Simulated:
-        """The protocol's entry."""
-        return next(one for one in SIMULATED if one.protocol == self.protocol)
+    @property
+    def asked(self) -> Explained:
+        """What the explanation must say."""
+        return self.simulated.explained
 
     @property
     def settings(self) -> dict[str, Any]:
         """Those of the run, as it keeps them."""
-        return {"protocol": self.protocol, "steps": self.steps, "flaw": None, "without": [self.rule], **self.options}
+        asked = self.asked
+        plain = {"protocol": self.protocol, "steps": asked.steps, "flaw": None, "without": [asked.rule]}
+        return {**plain, **asked.options}
 
     @property
     def simulate(self) -> Any:
         """From a seed to a trace."""
-        one = self.simulated
-        options = {"without": [self.rule], **self.options}
-        return simulators.simulator(one.known, one.head, steps=self.steps, **options)
+        one, asked = self.simulated, self.asked
+        options = {"without": [asked.rule], **asked.options}
+        return simulators.simulator(one.known, one.head, steps=asked.steps, **options)
 
 
-EXPLAINED = [
-    Explained(
-        "replication",
-        "AckAllOnlyBelowHw",
-        "CompleteProduce",
-        "AckAllOnlyBelowHw(b, v)",
-        {"flaw": "acks-1", "without": []},
-        range(40),
-        50,
-        20,
-    ),
-    Explained(
-        "classic-group",
-        "JoinNamesMemberId",
-        "AddMember",
-        "JoinNamesMemberId(request.member)",
-        {},
-        range(3),
-        40,
-        6,
-    ),
-    Explained("consumer-group", "RevocationReported", "HandleHeartbeat", "Write(b, entry)", {}, range(5), 50, 20),
-    Explained("offsets", "FetchOnlyStable", "FetchOffsets", "FetchOffsets(b, stable)", {}, range(3), 40, 8),
-    Explained(
-        "idempotence",
-        "FirstSequenceIsZero",
-        "AppendBatch",
-        "AppendBatch(b, c, p)",
-        {"profile": "gaps"},
-        range(2, 5),
-        60,
-        6,
-    ),
-    Explained(
-        "transactions",
-        "CompleteAfterMarkers",
-        "CompleteTransaction",
-        "CompleteAfterMarkers(metadata[b])",
-        {},
-        range(3),
-        60,
-        30,
-    ),
-    Explained("exactly-once", "ReadCommitted", "ReadOutput", "ReadCommitted(LastStableOffset)", {}, range(3), 60, 30),
-]
-each = pytest.mark.parametrize("one", EXPLAINED, ids=lambda one: one.protocol)
-
-
-def test_every_protocol_that_can_repeat_a_run_has_an_entry() -> None:
-    assert [one.protocol for one in EXPLAINED] == [
-        name for name, one in protocols.protocols().items() if one.implementation
-    ]
+each = pytest.mark.parametrize("one", [Case(one) for one in SIMULATED], ids=lambda one: one.protocol)
 
 
 @pytest.fixture(scope="module")
@@ -114,10 +58,10 @@ def flawed(tmp_path_factory: pytest.TempPathFactory) -> Any:
     """From an entry to its traces, as `tidemark simulate` writes them."""
     made: dict[str, Path] = {}
 
-    def traces(one: Explained) -> Path:
+    def traces(one: Case) -> Path:
         if one.protocol not in made:
             made[one.protocol] = folder = tmp_path_factory.mktemp("flawed") / "traces"
-            generate(one.simulate, one.seeds, folder, one.simulated.head, one.settings)
+            generate(one.simulate, range(*one.asked.seeds), folder, one.simulated.head, one.settings)
         return made[one.protocol]
 
     return traces
@@ -128,7 +72,7 @@ def explained(flawed: Any) -> Any:
     """From an entry to the document of its explanation: every trace is judged, and one of them shrunk."""
     made: dict[str, Any] = {}
 
-    def document(one: Explained) -> Any:
+    def document(one: Case) -> Any:
         if one.protocol not in made:
             file = flawed(one).parent / "explained.json"
             assert cli.main(["explain", str(flawed(one)), "--json", str(file)]) == 1
@@ -139,7 +83,7 @@ def explained(flawed: Any) -> Any:
 
 
 @each
-def test_a_repeated_run_is_the_same_run(one: Explained) -> None:
+def test_a_repeated_run_is_the_same_run(one: Case) -> None:
     known = one.simulated.known
     for seed in range(20):
         again = simulators.again(known, one.simulated.head, f"seed-{seed}", one.settings)
@@ -148,7 +92,7 @@ def test_a_repeated_run_is_the_same_run(one: Explained) -> None:
 
 
 @each
-def test_the_attempts_that_changed_nothing_are_those_that_did_not(one: Explained) -> None:
+def test_the_attempts_that_changed_nothing_are_those_that_did_not(one: Case) -> None:
     """Without all attempts of kinds that are no faults, of which the run recorded nothing, a run is the same run. Every
     kind that is one shows in some run."""
     descriptor, header = one.simulated.descriptor, one.simulated.header
@@ -172,32 +116,32 @@ def test_the_attempts_that_changed_nothing_are_those_that_did_not(one: Explained
 
 
 @each
-def test_the_flaw_is_named_and_shrunk(one: Explained, explained: Any) -> None:
+def test_the_flaw_is_named_and_shrunk(one: Case, explained: Any) -> None:
     said = explained(one)
     first = said["findings"][0]
-    assert first["name"] == one.action
-    assert said["allowed_without"] == [[one.rule]]
+    assert first["name"] == one.asked.action
+    assert said["allowed_without"] == [[one.asked.rule]]
     deepest = first["reason"]
     while deepest["because"]:
         deepest = deepest["because"][-1]
-    assert deepest["operator"] == one.because
+    assert deepest["operator"] == one.asked.because
     module = one.simulated.known.spec.stem.removesuffix("Properties")
     assert deepest["place"].startswith(f"{module}.tla:")
     assert deepest["values"]
     shrunk = said["shrunk"]
     assert shrunk["decisions"] == len(shrunk["kept"]) < shrunk["decisions_before"]
     assert shrunk["steps"] < shrunk["steps_before"] == first["step"]
-    assert shrunk["steps"] <= one.most
-    assert shrunk["diagram"]["rows"][-1]["action"] == one.action
+    assert shrunk["steps"] <= one.asked.most
+    assert shrunk["diagram"]["rows"][-1]["action"] == one.asked.action
 
 
 @each
 def test_without_the_rule_the_same_trace_conforms(
-    one: Explained, flawed: Any, explained: Any, capsys: pytest.CaptureFixture[str]
+    one: Case, flawed: Any, explained: Any, capsys: pytest.CaptureFixture[str]
 ) -> None:
     explain = ["explain", str(flawed(one)), "--json", "-", "--no-shrink"]
     first = explained(one)
     assert [finding for finding in first["findings"] if finding["kind"] == "not-a-step"]
-    cli.main([*explain, "--trace", first["trace"], "--without", one.rule])
+    cli.main([*explain, "--trace", first["trace"], "--without", one.asked.rule])
     second = json.loads(capsys.readouterr().out)
     assert not [finding for finding in second["findings"] if finding["kind"] == "not-a-step"]

@@ -115,7 +115,7 @@ def run(python: Path, here: Path, command: str) -> subprocess.CompletedProcess[s
     names = ("PYTHON", "TIDEMARK", "VIRTUAL", "SPARK")
     environment = {name: value for name, value in os.environ.items() if not name.startswith(names)}
     spec = next(python.parents[1].glob("lib/python*/site-packages/tidemark_conformance/_spec"))
-    two_phase = {"spec": spec / "twophase" / "TwoPhase.tla", "config": spec / "twophase" / "TwoPhase.cfg"}
+    two_phase = {"spec": spec / "two_phase" / "TwoPhase.tla", "config": spec / "two_phase" / "TwoPhase.cfg"}
     given = [part.format(**two_phase) for part in command.split()]
     return subprocess.run(
         [str(python), "-m", "tidemark_conformance", *given],
@@ -131,7 +131,7 @@ def run(python: Path, here: Path, command: str) -> subprocess.CompletedProcess[s
 def here(tmp_path: Path) -> Path:
     """A folder with the foreign example's traces."""
     for name in ("good", "bad"):
-        (tmp_path / f"{name}.ndjson").write_bytes((ROOT / f"traces/examples/twophase/{name}.ndjson").read_bytes())
+        (tmp_path / f"{name}.ndjson").write_bytes((ROOT / f"traces/examples/two_phase/{name}.ndjson").read_bytes())
     return tmp_path
 
 

@@ -52,7 +52,7 @@ def _until(condition: Any) -> bool:
     [
         ["check", "MCElections", "--no-cache"],
         ["agree", *(f"--model={name}" for name in MODELS), "--backend", "python"],
-        ["audit", str(EXAMPLES / "twophase" / "good.ndjson"), "--spark"],
+        ["audit", str(EXAMPLES / "two_phase" / "good.ndjson"), "--spark"],
     ],
     ids=["check", "agree", "audit"],
 )

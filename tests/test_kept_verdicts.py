@@ -60,7 +60,7 @@ property = "Consistency"
 @pytest.fixture
 def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """A tree of its own: spec/, a package that simulates and one that judges, and an empty cache."""
-    shutil.copytree(paths.spec_root() / "twophase", tmp_path / "spec" / "pair")
+    shutil.copytree(paths.spec_root() / "two_phase", tmp_path / "spec" / "pair")
     (tmp_path / "spec" / "pair" / "protocol.toml").write_text(REGISTRY)
     (tmp_path / "spec" / "pair" / "zoo.toml").write_text(ROW)
     for package in ("tidemark", "tidemark_conformance"):

@@ -199,7 +199,7 @@ def test_a_second_process_loads_what_the_first_compiled() -> None:
         "kernels = compile_kernels(load(Path(sys.argv[1]), Path(sys.argv[2])))\n"
         "print(len(kernels.checks))\n"
     )
-    folder = spec_root() / "twophase"
+    folder = spec_root() / "two_phase"
     arguments = [sys.executable, "-c", program, str(folder / "TwoPhase.tla"), str(folder / "TwoPhase.cfg")]
     done = subprocess.run(arguments, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
@@ -252,7 +252,7 @@ def test_a_program_is_kept_under_a_key_that_does_not_depend_on_the_hash_seed(tmp
 
 def test_a_program_is_kept_once_whatever_else_is_asked_of_its_text(tmp_path: Path) -> None:
     """An unflawed run asks for FlawActions beside the checks, the kill matrix does not: both have the same program."""
-    module, config = (spec_root() / "twophase" / f"TwoPhase.{kind}" for kind in ("tla", "cfg"))
+    module, config = (spec_root() / "two_phase" / f"TwoPhase.{kind}" for kind in ("tla", "cfg"))
     told: list[str] = []
     for also in ("Outcomes", "KeepDecision"):
         asked = load(module, config, also=(also,))
@@ -263,7 +263,7 @@ def test_a_program_is_kept_once_whatever_else_is_asked_of_its_text(tmp_path: Pat
 
 def test_without_is_a_runtime_argument() -> None:
     """The flawed configuration runs the very same object code."""
-    folder = spec_root() / "twophase"
+    folder = spec_root() / "two_phase"
     right, flawed = (
         compile_kernels(load(folder / "TwoPhase.tla", folder / f"{name}.cfg"))
         for name in ("TwoPhase", "TwoPhaseFlawed")

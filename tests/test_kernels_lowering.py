@@ -112,7 +112,7 @@ def test_other_python_is_refused(text: str) -> None:
 def test_generated_text_runs_as_python() -> None:
     """The whole of a generated module, in CPython over a list, gives the kernel's verdicts."""
     subject = two_phase()
-    program = program_of(MODELS.parent.parent / "spec/twophase/TwoPhase.tla", subject.spec.cfg)
+    program = program_of(MODELS.parent.parent / "spec/two_phase/TwoPhase.tla", subject.spec.cfg)
     namespace: dict = {**BUILTINS, **program.names}
     exec(program.source, namespace)
     memory = [0] * program.names["SIZE"]

@@ -26,7 +26,9 @@ def test_every_property_is_in_the_table(table: Table) -> None:
     assert {fall.name for fall in table.falls} == asked - {"TypeOK"}
 
 
-@pytest.mark.parametrize(("table", "fall"), CASES, ids=[f"{fall.name}: {fall.why}" for _, fall in CASES])
+@pytest.mark.parametrize(
+    ("table", "fall"), CASES, ids=[f"{table.spec.stem} {fall.name}: {fall.why}" for table, fall in CASES]
+)
 def test_exactly_what_is_wrong_falls(table: Table, fall: Fall) -> None:
     judges, kind = table.judges, table.kind(fall)
     history = set(judges.kernels.history)

@@ -18,7 +18,7 @@ from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import load
 from tidemark_conformance.verify import proved
 
-TWO_PHASE = spec_root() / "twophase"
+TWO_PHASE = spec_root() / "two_phase"
 BREAKS = {
     "CommitOnlyIfAllPrepared": ("CommitNeedsPromises", "TMDecide"),
     "KeepDecision": ("DecisionIsKept", "TMRestart"),

@@ -8,9 +8,11 @@ from typing import Any
 
 import pytest
 from tidemark_conformance import cli
+from tidemark_conformance.errors import Unusable
 from tidemark_conformance.registry.protocols import protocols
+from tidemark_conformance.registry.specifications import baselines, load_for
 from tidemark_conformance.simulate.generate import MANIFEST
-from tidemark_conformance.simulate.provenance import baselines, beyond, removed_from
+from tidemark_conformance.simulate.provenance import beyond, removed_from
 from tidemark_conformance.tla.spec import Specification, load
 
 NEITHER: dict[str, Any] = {"baseline": None, "without": None}
@@ -32,6 +34,22 @@ def test_named_sets_of_rules_are_found(transactions: Specification) -> None:
     found = baselines(transactions)
     assert sorted(found) == ["KafkaAsShipped", "TransactionV0", "TransactionV1"]
     assert found["TransactionV1"] == {"ActOnCommitted", "PersistLastEpoch", "EpochPerTransaction"}
+
+
+@pytest.mark.parametrize(
+    ("protocol", "there"),
+    [
+        ("transactions", "KafkaAsShipped, TransactionV0, TransactionV1"),
+        ("replication", "KafkaAsShipped"),
+        ("exactly-once", "KafkaAsShipped"),
+    ],
+)
+@pytest.mark.parametrize("name", ["Foo", "TransactionV2", "States"])
+def test_an_unknown_baseline_is_refused_with_those_that_there_are(name: str, protocol: str, there: str) -> None:
+    known = protocols()[protocol]
+    with pytest.raises(Unusable, match=f"has no baseline {name}; choose from repaired, {there}$"):
+        load_for(None, known.spec, known.config, baseline=name)
+    assert load_for(None, known.spec, known.config, baseline="KafkaAsShipped")[1] == "KafkaAsShipped"
 
 
 @pytest.mark.parametrize(

@@ -396,7 +396,7 @@ def test_agrees_with_tlc_on_a_gallery_of_constructs(tmp_path: Path) -> None:
     assert result.non_edges >= result.edges
 
 
-TWO_PHASE = spec_root() / "twophase"
+TWO_PHASE = spec_root() / "two_phase"
 R1, R2, R3 = (ModelValue(name) for name in ("r1", "r2", "r3"))
 
 

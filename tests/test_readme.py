@@ -80,6 +80,7 @@ SHOWN: dict[str, Run | str] = {
     "tidemark golden [ROW...]": Run("golden --check CAND-1", r"1 golden scenario, 0 not as they should be", worlds=ALL),
     "tidemark docs": "tests/test_docs.py asks for each generated part",
     "tidemark bench": "minutes",
+    "tidemark bench idempotence --steps 20000": "minutes, the first time",
     "tidemark bench --steps 10000000": "minutes; `tidemark docs` writes what it has found",
     "tidemark compile": Run("compile", r"compiled"),
     "tidemark doctor": Run("doctor", r"everything needed is here"),

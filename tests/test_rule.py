@@ -41,16 +41,33 @@ def test_all_rules_are_listed_on_one_line_each(capsys: pytest.CaptureFixture[str
     lines = rule(capsys).splitlines()
     known = [(cards.heading(home), name) for home in cards.homes() for name in home.specification.module.rules]
     assert lines[0] == "rule - what goes wrong without it (rows of zoo.toml before it)"
+    assert lines[1] == "`tidemark rule NAME` shows the whole comment above a rule, and its formula"
     assert "Transactions (tidemark simulate transactions)" in lines
     of, named = "", []
-    for line in lines[1:]:
+    for line in lines[2:]:
         if line.startswith("  "):
             named.append((of, line.split()[0]))
         elif line:
             of = line
     assert sorted(named) == sorted(known)
     assert not [line for line in lines if line.endswith("…")]
-    assert "  KeepDecision             A restarted manager forgets that it committed, and aborts." in lines
+    first = "The decision is on disk before it is sent."
+    harm = "Without it a restarted manager forgets that it committed, and aborts."
+    assert f"  KeepDecision             {first} {harm}" in lines
+    assert "  PreparedWaits            A resource manager that has promised to commit changes its mind." in lines
+
+
+def test_a_rule_in_the_list_has_all_that_its_harm_speaks_of() -> None:
+    """The sentence before it, a second rule that is missing, too, and a comment above two rules."""
+    told = {(one.of.partition(" ")[0], one.name): one.told for one in cards.listed()}
+    assert told["ClassicGroup", "AnswerSuperseded"].startswith(
+        "A later JoinGroup or SyncGroup of the member takes the place of the one that waits, which is answered now. "
+        "Without it that one is never answered"
+    )
+    assert told["Replication", "NoBatchAboveFetchEpoch"].startswith("Without it and SliceNotTruncated a slow response")
+    assert told["Replication", "ReadBelowHw"].startswith("Consumers read what is committed. Without it one is given")
+    assert told["Replication", "TruncateByEpoch"].startswith("A follower truncates to its own high watermark")
+    assert not [text for text in told.values() if text.startswith(("And ", "That one"))]
 
 
 def test_in_a_terminal_no_sentence_of_the_list_is_cut() -> None:
@@ -60,7 +77,7 @@ def test_in_a_terminal_no_sentence_of_the_list_is_cut() -> None:
     lines = shown.getvalue().splitlines()
     assert max(map(len, lines)) <= 80
     words = " ".join(shown.getvalue().split())
-    assert not [rule.name for rule in rules if " ".join(rule.sentence.split()) not in words]
+    assert not [rule.name for rule in rules if " ".join(rule.told.split()) not in words]
 
 
 @pytest.mark.parametrize(

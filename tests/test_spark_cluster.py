@@ -162,5 +162,5 @@ def test_a_worker_dies_half_way_and_the_verdicts_are_the_same(
     assert said["killed"] == cluster_audit.killed(spark) == {"simulated": 300, "no step": 300, "conforms": True}
     shipped = list(tmp_path.glob("tidemark-*-*/cache/kernels"))
     assert shipped, "the kernels did not come with the job"
-    assert list(tmp_path.glob("tidemark-*-*/package/twophase_simulator.py")), "the simulator did not come with its job"
+    assert list(tmp_path.glob("tidemark-*-*/package/two_phase_simulator.py")), "the simulator did not come with its job"
     assert not (tmp_path / "cache-of-the-workers").exists()

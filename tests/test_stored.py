@@ -16,9 +16,11 @@ from tidemark_conformance.explain.picturing import Picture, definition, fallback
 from tidemark_conformance.explain.record import Diagram, StepView, Strip
 from tidemark_conformance.explain.stored import with_strips
 from tidemark_conformance.registry import protocols, zoo
+from tidemark_conformance.report import generated, picture
 from tidemark_conformance.report.diagram_svg import svg
 from tidemark_conformance.tla.values import Fn, ModelValue, Value
 
+ROOT = Path(__file__).parent.parent
 SVG = "{http://www.w3.org/2000/svg}"
 WRONG = ("lost", "other", "twice", "contested")
 SHOWN = {
@@ -138,12 +140,14 @@ def test_the_svg_has_the_cells_of_the_diagram(row: str) -> None:
 def test_every_protocol_has_a_picture_of_which_every_strip_is_seen() -> None:
     """A path that leads nowhere shows nothing: a name that is misspelt would be seen here."""
     shown: dict[str, set[str]] = {}
-    for row in (*SHOWN, "no-idempotence-output"):
+    linked = {row for file in generated.documents(ROOT) for row in picture.wanted(file.read_text())}
+    others = sorted(row for row in linked if zoo.one(row).protocol not in {zoo.one(one).protocol for one in SHOWN})
+    for row in (*SHOWN, "no-idempotence-output", *others):
         drawn, _ = golden(row, True)
         seen = {strip.title for strip in drawn.strips if strip.tag or any(cell.how != "absent" for cell in strip.cells)}
         shown.setdefault(zoo.one(row).protocol, set()).update(seen)
     assert shown.keys() == protocols.protocols().keys()
-    for row in SHOWN:
+    for row in (*SHOWN, *others):
         name = zoo.one(row).protocol
         explainer, _, _ = stage(name).golden(zoo.one(row), ())
         assert explainer.picture is not None, name

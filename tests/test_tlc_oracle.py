@@ -14,7 +14,7 @@ from ledger import FLAWED, GHOSTS, LEDGER, SOUND
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import toolchain
 from tidemark_conformance.tla.values import Fn, ModelValue, function
-from tidemark_conformance.tlc import oracle, runner, shared
+from tidemark_conformance.tlc import oracle, replay_module, runner, shared
 
 ANN, BOB, NONE = ModelValue("ann"), ModelValue("bob"), ModelValue("None")
 INITIAL = {"balance": Fn({ANN: 0, BOB: 0}), "queue": (), "holder": NONE}
@@ -37,13 +37,13 @@ def step(action: str | None, *params: Any, blocked: bool = False, **change: Any)
     return action, params, change, blocked
 
 
-def trace(name: str, *steps: tuple[Any, ...], initial: dict[str, Any] = INITIAL) -> oracle.Trace:
+def trace(name: str, *steps: tuple[Any, ...], initial: dict[str, Any] = INITIAL) -> replay_module.Trace:
     """A trace from changes of single variables."""
     state, made = initial, []
     for action, params, change, blocked in steps:
         state = {**state, **change}
-        made.append(oracle.Step(action, params, state, blocked))
-    return oracle.Trace(name, initial, made)
+        made.append(replay_module.Step(action, params, state, blocked))
+    return replay_module.Trace(name, initial, made)
 
 
 LOCK = step("Lock", ANN, holder=ANN)
@@ -51,7 +51,7 @@ ASK = step("AskDeposit", ANN, 1, queue=(DEPOSIT,))
 SERVE = step("Serve", queue=(), balance=Fn({ANN: 1, BOB: 0}))
 
 
-def replay(*traces: oracle.Trace, cfg: Path = SOUND, **more: Any) -> Sequence[oracle.Replay]:
+def replay(*traces: replay_module.Trace, cfg: Path = SOUND, **more: Any) -> Sequence[oracle.Replay]:
     return oracle.replay(LEDGER, cfg, GHOSTS, traces, **more).traces
 
 
@@ -250,8 +250,8 @@ def odd(tmp_path: Path) -> Callable[..., list[oracle.Replay]]:
             at, steps = 0, []
             for n in params:
                 at += abs(n) if n > 0 else 0
-                steps.append(oracle.Step("Step", (abs(n),), {"x": at, "f": (1, 2)}, blocked=n < 0))
-            made.append(oracle.Trace(repr(params), {"x": 0, "f": (1, 2)}, steps, quiescent))
+                steps.append(replay_module.Step("Step", (abs(n),), {"x": at, "f": (1, 2)}, blocked=n < 0))
+            made.append(replay_module.Trace(repr(params), {"x": 0, "f": (1, 2)}, steps, quiescent))
         return oracle.replay(tmp_path / "Odd.tla", cfg, (), made, workers=workers).traces
 
     return run
@@ -357,7 +357,7 @@ def test_batches_and_rate(bound: str, runs: int, monkeypatch: pytest.MonkeyPatch
     assert all(one.passes for one in found.traces)
     assert found.steps == 13
     assert found.steps_per_s == pytest.approx(13 / found.seconds)
-    assert started == [oracle.ROOT] * runs
+    assert started == [replay_module.ROOT] * runs
 
 
 def test_a_batch_is_filled_up_to_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -372,7 +372,7 @@ def test_what_values_have_in_common_stands_once(monkeypatch: pytest.MonkeyPatch)
     run = runner.run
 
     def read(*arguments: Any, given: dict[str, str], **more: Any) -> runner.TlcResult:
-        texts.append(given[oracle.ROOT])
+        texts.append(given[replay_module.ROOT])
         return run(*arguments, given=given, **more)
 
     monkeypatch.setattr(runner, "run", read)
@@ -390,8 +390,8 @@ def test_one_and_true_are_not_the_same_value(tmp_path: Path) -> None:
     )
     (tmp_path / "Kinds.cfg").write_text("INIT Init\nNEXT Next\nINVARIANT TypeOK\n")
     first = {"x": (True,), "y": (1,)}
-    steps = [oracle.Step("Swap", (), {"x": (False,), "y": (1,)})]
-    found = oracle.replay(tmp_path / "Kinds.tla", tmp_path / "Kinds.cfg", (), [oracle.Trace("t", first, steps)])
+    steps = [replay_module.Step("Swap", (), {"x": (False,), "y": (1,)})]
+    found = oracle.replay(tmp_path / "Kinds.tla", tmp_path / "Kinds.cfg", (), [replay_module.Trace("t", first, steps)])
     assert found.traces[0].passes
     assert function({1: True}) == (True,)
 
@@ -401,6 +401,6 @@ def test_a_change_from_true_to_one_is_a_change(tmp_path: Path) -> None:
         "---- MODULE Kinds ----\nVARIABLE x\nInit == x = <<TRUE>>\nCount == x' = <<1>>\nNext == Count\n====\n"
     )
     (tmp_path / "Kinds.cfg").write_text("INIT Init\nNEXT Next\n")
-    steps = [oracle.Step("Count", (), {"x": (1,)})]
-    one = oracle.Trace("t", {"x": (True,)}, steps)
+    steps = [replay_module.Step("Count", (), {"x": (1,)})]
+    one = replay_module.Trace("t", {"x": (True,)}, steps)
     assert oracle.replay(tmp_path / "Kinds.tla", tmp_path / "Kinds.cfg", (), [one]).traces[0].passes

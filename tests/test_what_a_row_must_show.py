@@ -13,7 +13,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-import twophase_simulator
+import two_phase_simulator
 from rich.console import Console
 from shown import RULE, SHOWN, cleaned, cut, hasty, killed, nothing, outcome, row, sound
 from tidemark_conformance.errors import Unusable
@@ -88,10 +88,10 @@ def test_a_rows_seeds_are_simulated_with_its_flaw(
     def factory(header: dict[str, Any], **options: Any) -> Callable[[int], tuple[int, list[str], dict[str, Any]]]:
         return lambda seed: (seed, header["nodes"], options)
 
-    monkeypatch.setattr(twophase_simulator, "factory", factory)
+    monkeypatch.setattr(two_phase_simulator, "factory", factory)
     given = dataclasses.replace(row(), simulation=Simulation(700, 501, 33, {"profile": "late"}))
     tasks = list(matrix._tasks(given, SHOWN, specification))
-    nodes = list(twophase_simulator.NODES)
+    nodes = list(two_phase_simulator.NODES)
     assert {task.nodes for task in tasks} == {len(nodes)}
     asked = [task.simulate(seed) for task in tasks for seed in range(task.first, task.stop)]
     options = {"steps": 33, "flaw": "hasty", "profile": "late"}
@@ -177,6 +177,6 @@ def test_an_undecided_trace_is_a_flag_of_the_unflawed(specification: Specificati
 def test_no_row_and_a_flagged_clean_trace_are_no_success(specification: Specification) -> None:
     found = {"hasty": killed(specification, row(), hasty)}
     assert not Matrix([], {}, {}, {}, 1.0).ok
-    assert Matrix([row()], {"hasty": outcome()}, found, {"twophase": Unflawed(100, 0)}, 1.0).ok
-    assert not Matrix([row()], {"hasty": outcome()}, found, {"twophase": Unflawed(100, 1)}, 1.0).ok
-    assert not Matrix([row()], {"hasty": outcome()}, found, {"twophase": Unflawed(100, 0, ["1 x loss"])}, 1.0).ok
+    assert Matrix([row()], {"hasty": outcome()}, found, {"two-phase": Unflawed(100, 0)}, 1.0).ok
+    assert not Matrix([row()], {"hasty": outcome()}, found, {"two-phase": Unflawed(100, 1)}, 1.0).ok
+    assert not Matrix([row()], {"hasty": outcome()}, found, {"two-phase": Unflawed(100, 0, ["1 x loss"])}, 1.0).ok

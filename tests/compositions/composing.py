@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any
 
 import numpy as np
+from tidemark.compositions.group_run import ComposedSimulator
 from tidemark.compositions.replicated_log import ReplicatedLog
 from tidemark.compositions.running import ComposedResult
 from tidemark.log.storage import Payload
@@ -74,6 +75,11 @@ class CommitsAtOnce(ReplicatedLog[Any]):
         payload, _ = pending.popleft()
         self.committed.append(payload)
         return payload
+
+
+def simulator(headers: dict[str, dict[str, Any]], profile: str = "mixed") -> ComposedSimulator:
+    """Of a group over its log."""
+    return ComposedSimulator(headers["replication"], headers["classic-group"], profile=profile)
 
 
 def rests(stream: bytes) -> bool:

@@ -16,6 +16,7 @@ from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.types import TInt, Type, decode
 from tidemark_conformance.tla.walk import guard_rules
 from tidemark_conformance.tlc import oracle as tlc_oracle
+from tidemark_conformance.tlc import replay_module
 from tidemark_conformance.trace.observing import Told
 from tidemark_conformance.trace.replay import events
 from tidemark_conformance.trace.schema import Schema
@@ -58,7 +59,7 @@ def compare(specification: Specification, schema: Schema, judged: Sequence[Judge
     return Oracle(len(judged), tuple(disagreements)), replays.steps_per_s
 
 
-def _replayable(one: Judged, schema: Schema, refusing: Collection[str]) -> tlc_oracle.Trace:
+def _replayable(one: Judged, schema: Schema, refusing: Collection[str]) -> replay_module.Trace:
     """The trace for TLC, which asks that a blocked attempt is not enabled where the action is one of `refusing`."""
     first, *rest = events(one.stream, schema)
     steps = []
@@ -66,14 +67,14 @@ def _replayable(one: Judged, schema: Schema, refusing: Collection[str]) -> tlc_o
         blocked = event.kind == BLOCKED
         known = not blocked or event.action in refusing
         params = event.params if known else ()
-        steps.append(tlc_oracle.Step(event.action if known else None, params, event.state, blocked and known))
+        steps.append(replay_module.Step(event.action if known else None, params, event.state, blocked and known))
     ends = np.array([0, len(one.stream)], np.int64)
     quiescent = bool(at_rest(np.frombuffer(one.stream, np.uint8), ends)[0])
     told = [seen for record, event in enumerate([first, *rest]) for seen in _seen(record, event.told, schema)]
-    return tlc_oracle.Trace(one.trace, first.state, steps, quiescent, told)
+    return replay_module.Trace(one.trace, first.state, steps, quiescent, told)
 
 
-def _seen(record: int, told: Sequence[Told], schema: Schema) -> Iterator[tlc_oracle.Seen]:
+def _seen(record: int, told: Sequence[Told], schema: Schema) -> Iterator[replay_module.Seen]:
     """The observations of a record, with values as TLC has them."""
     observables = schema.observables
     if observables is None:
@@ -81,7 +82,7 @@ def _seen(record: int, told: Sequence[Told], schema: Schema) -> Iterator[tlc_ora
     for one in told:
         observer, field = divmod(one.observable, len(observables.fields))
         name, kind = observables.fields[field]
-        yield tlc_oracle.Seen(
+        yield replay_module.Seen(
             name=observation(name),
             field=name,
             record=record,

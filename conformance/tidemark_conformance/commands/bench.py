@@ -8,6 +8,7 @@ from pathlib import Path
 from rich.console import Console
 from rich.table import Table
 
+from tidemark_conformance import cache
 from tidemark_conformance.console.progress import progress, say
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.implementation import compiled
@@ -18,6 +19,7 @@ from tidemark_conformance.spark.session import spark_session
 from tidemark_conformance.verify.measure import bench
 
 STEPS = 20_000_000
+SMALL = "tidemark bench idempotence --steps 20000"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -44,6 +46,10 @@ def run(args: argparse.Namespace) -> int:
     if record and record.exists():
         speed.read(record)  # a damaged one is better known before hours of measuring
     console = document.console(args.json)
+    of = "1 protocol" if len(chosen) == 1 else f"{len(chosen)} protocols"
+    say(f"tidemark bench: {of}, {args.steps:,} steps each; a small run is `{SMALL}`")
+    if not compiled.hindrance() and not cache.sealed(compiled.folder()):
+        say("compiling the implementation (about two minutes)")
     try:
         compiled.build()
     except Unusable as problem:

@@ -50,6 +50,9 @@ from tidemark_conformance.trace.schema import schema_of
 SIMULATED = 500
 """Where a row has no golden scenario, at most so many of its simulated traces are looked at."""
 
+_ORIGIN = re.compile(r"(KIP|KAFKA|CAND)-\d|This project's|Kafka .* lacks it")
+"""How a sentence begins that tells where a rule comes from."""
+
 
 @dataclass(frozen=True, slots=True)
 class PythonRule:
@@ -114,13 +117,15 @@ class Flagged:
 class Listed:
     """A rule in the list of all: where it is defined, the harm without it, the rows that remove it.
 
-    `of`: the specification, and its name for `tidemark simulate` if it has one.
+    `of`: the specification, and its name for `tidemark simulate` if it has one. `told`: the harm with the sentences
+    before it that say what the rule does.
     """
 
     name: str
     of: str
     place: str
     sentence: str
+    told: str
     rows: tuple[str, ...]
 
 
@@ -177,15 +182,15 @@ def listed() -> list[Listed]:
     rows = zoo.rows()
     found = []
     for home in homes():
-        sentence, below = "", 0
+        said, below = ("", ""), 0
         for rule in sorted(home.specification.module.rules, key=lambda rule: _order(home, rule)):
             removing = tuple(row.id for row in rows if rule in row.rules and _is_of(row, home))
             definition = _definition(home, rule)
             if definition and definition[0].number != below:  # else one comment stands above both rules
-                sentence = ""
-            sentence = _sentence(definition) or sentence
+                said = ("", "")
+            said = _said(definition) or said
             below = definition[-1].number + 1 if definition else 0
-            found.append(Listed(rule, heading(home), str(_place(home, rule)), sentence, removing))
+            found.append(Listed(rule, heading(home), str(_place(home, rule)), *said, removing))
     return found
 
 
@@ -328,13 +333,21 @@ def _definition(home: Home, rule: str) -> list[Line]:
     return home.source.definition(place[0]) if place else []
 
 
-def _sentence(lines: list[Line]) -> str:
-    """The harm without the rule, taken from the comment above it; else the comment's first sentence."""
+def _said(lines: list[Line]) -> tuple[str, str] | None:
+    """The harm without the rule, taken from the comment above it; else the comment's first sentence. And the same with
+    the sentences before it, but for a first one that only tells where the rule comes from. None without a comment."""
     comment = " ".join(line.text.removeprefix("\\*").strip() for line in lines if line.text.startswith("\\*"))
     sentences = [sentence for sentence in re.split(r"(?<=\.)\s+", comment) if sentence]
-    without = [sentence for sentence in sentences if sentence.startswith("Without")]
-    said = re.sub(r"^Without (it|this|them) ", "", next(iter(without or sentences), ""))
-    return f"{said[:1].upper()}{said[1:]}" if without else said
+    if not sentences:
+        return None
+    at = next((number for number, sentence in enumerate(sentences) if sentence.startswith("Without")), None)
+    if at is None:
+        return sentences[0], sentences[0]
+    plain = re.sub(r"^Without (it|this|them) ", "", sentences[at])
+    harm = f"{plain[:1].upper()}{plain[1:]}"
+    before = [one for number, one in enumerate(sentences[:at]) if number or not _ORIGIN.match(one)]
+    alone = not before and not plain.startswith("and ")
+    return harm, harm if alone else " ".join([*before, sentences[at]])
 
 
 # --- parts that need a run -----------------------------------------------------------------------------------------

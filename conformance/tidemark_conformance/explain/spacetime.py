@@ -1,7 +1,8 @@
 """The space-time diagram of a run, as data: the steps of each node, and the arrows between nodes.
 
-Nothing is assumed about messages. A step of one node may read, or replace, a value that another node wrote last. It
-learns something from it: that is an arrow, drawn at the first such step of the reading node.
+Nothing is assumed about messages. A step of one node may read a value that another node wrote last. It learns something
+from it: that is an arrow, drawn at the first such step of the reading node. A step that only replaces a value learns
+nothing.
 """
 
 from __future__ import annotations
@@ -69,9 +70,8 @@ def _arrows(run: Run, reads: Reads, last: int) -> list[Arrow]:
     found: list[Arrow] = []
     for number in range(1, last + 1):
         event, before = run.events[number], run.events[number - 1]
-        changed = list(written(before.state, event.state))
         sources: dict[str, tuple[int, list[str]]] = {}
-        for cell in dict.fromkeys([*reads(number), *changed]):
+        for cell in reads(number):
             writer = writers.last(cell)
             if writer is None or run.events[writer].node == event.node or (event.node, writer) in heard:
                 continue
@@ -83,7 +83,7 @@ def _arrows(run: Run, reads: Reads, last: int) -> list[Arrow]:
             elif writer == known[0]:
                 known[1].append(cell_text(cell))
         found += [Arrow(source, number, node, tuple(units)) for node, (source, units) in sources.items()]
-        for cell in changed:
+        for cell in written(before.state, event.state):
             writers.write(cell, number)
     return found
 

@@ -1,7 +1,7 @@
 """The protocols that have a simulator: `spec/<protocol>/protocol.toml`, read here so that the machinery knows none of
 them by name.
 
-    [twophase]                                     # the protocol's name, as in `tidemark simulate twophase`
+    [two-phase]                                    # the protocol's name, as in `tidemark simulate two-phase`
     spec = "TwoPhase.tla"                          # beside this file
     config = "TwoPhase.cfg"
     implementation = "package.module:DESCRIPTOR"   # a `tidemark.simulator.protocol.Protocol`; or, of anybody's program,
@@ -9,13 +9,13 @@ them by name.
     sizes = { 5 = "TwoPhaseFive.cfg" }             # other sizes, for `tidemark simulate --size`
     traces = 100000                                # how many unflawed ones `tidemark verify` makes at most
     order = 1                                      # its place in lists; without one it comes last
-    [twophase.unreached]                           # events that `tidemark verify` need not see, each with its reason
+    [two-phase.unreached]                          # events that `tidemark verify` need not see, each with its reason
     "rule KeepDecision blocked" = "why"
     [together]                                     # a composition: runs that several specifications judge
     implementation = "package.module:DESCRIPTOR"   # a `tidemark.compositions.protocol.Composition`
     [together.parts]                               # protocols, each with the cfg by which it judges (below spec/);
-    twophase = "twophase/TwoPhaseFive.cfg"         # a part of another name than its protocol names it
-    other = { protocol = "twophase", config = "twophase/TwoPhase.cfg" }
+    two-phase = "two_phase/TwoPhaseFive.cfg"       # a part of another name than its protocol names it
+    other = { protocol = "two-phase", config = "two_phase/TwoPhase.cfg" }
 
 `factory(header, *, steps, flaw, **options) -> simulate` gets the trace header (a dict, as `tidemark schema` prints it)
 and the number of steps that a trace should have. `flaw` is the name of a flaw or None. `simulate(seed)` returns an

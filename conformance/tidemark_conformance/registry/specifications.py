@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +19,9 @@ from tidemark_conformance.trace.header import Header, Json, constant_json, same,
 
 REPAIRED = "repaired"
 """The baseline with every rule in force, regardless of the cfg."""
+SHIPPED = "KafkaAsShipped"
+"""The baseline of Kafka 4.x: a baseline of another version names the rules that are missing beside these."""
+_RULES = re.compile(r"^(\w+)\s*==\s*\{((?:\s*\"\w+\"\s*,?)*)\s*\}", re.MULTILINE)
 
 
 def add_specification_arguments(parser: argparse.ArgumentParser, required: bool = False) -> None:
@@ -116,14 +120,29 @@ def load_for(
         return load(spec, config), ""
     if baseline == REPAIRED:
         return with_rules_off(load(spec, config), frozenset()), baseline
-    specification = load(spec, config, also=(baseline,))
+    plain = load(spec, config)
     try:
+        specification = load(spec, config, also=(baseline,))
         rules = evaluate_constant(specification.module.definitions[baseline].body, specification.constants)
-    except EvaluationError:
+    except (Unusable, EvaluationError):
         rules = None
-    if not isinstance(rules, frozenset) or not all(isinstance(rule, str) for rule in rules):
-        raise Unusable(f"{baseline} of {specification.module.name} is no set of rule names; name an operator that is")
+    if not isinstance(rules, frozenset) or not rules <= frozenset(plain.module.rules):
+        there = ", ".join([REPAIRED, *sorted(baselines(plain))])
+        raise Unusable(f"{plain.module.name} has no baseline {baseline}; choose from {there}")
     return with_rules_off(specification, rules), baseline
+
+
+def baselines(specification: Specification) -> dict[str, frozenset[str]]:
+    """The sets of rules that a specification names, but for that of all its rules. The one of Kafka 4.x may be
+    empty."""
+    rules = frozenset(specification.module.rules)
+    found = {}
+    for file in specification.sources.values():
+        for name, body in _RULES.findall(file.read_text(encoding="utf-8")):
+            names = frozenset(re.findall(r"\w+", body))
+            if (names or name == SHIPPED) and names < rules:
+                found[name] = names
+    return found
 
 
 def load_asked(args: argparse.Namespace, header: Header) -> tuple[Specification, str]:

@@ -21,9 +21,10 @@ LABEL = 36
 
 
 def render_list(rules: Sequence[Listed], console: Console) -> None:
-    """Of every rule its name, the zoo rows that remove it, and the harm without it. Lines are wrapped at a terminal's
-    edge; elsewhere each rule has one line."""
+    """Of every rule its name, the zoo rows that remove it, and the harm without it, with what the rule does where its
+    comment says so. Lines are wrapped at a terminal's edge; elsewhere each rule has one line."""
     console.print(Text(f"rule - what goes wrong without it (rows of {zoo.ZOO} before it)", style="bold"))
+    console.print(Text("`tidemark rule NAME` shows the whole comment above a rule, and its formula", style="dim"))
     for specification in dict.fromkeys(rule.of for rule in rules):
         console.print()
         console.print(Text(specification, style="bold"))
@@ -39,7 +40,7 @@ def render_list(rules: Sequence[Listed], console: Console) -> None:
 
 def _said(rule: Listed) -> Text:
     text = Text(f"{', '.join(rule.rows)}: " if rule.rows else "", style="cyan")
-    return text.append(rule.sentence or f"({rule.place})", style="dim not cyan")
+    return text.append(rule.told or f"({rule.place})", style="dim not cyan")
 
 
 def render_texts(card: Card, console: Console) -> None:

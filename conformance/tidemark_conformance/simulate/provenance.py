@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -12,12 +11,9 @@ from typing import Any
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.protocols import compositions
+from tidemark_conformance.registry.specifications import SHIPPED, baselines
 from tidemark_conformance.simulate.generate import MANIFEST
 from tidemark_conformance.tla.spec import Specification
-
-SHIPPED = "KafkaAsShipped"
-"""The baseline of Kafka 4.x: a baseline of another version names the rules that are missing beside these."""
-_RULES = re.compile(r"^(\w+)\s*==\s*\{((?:\s*\"\w+\"\s*,?)*)\s*\}", re.MULTILINE)
 
 
 def settings_of(folder: Path) -> dict[str, Any] | None:
@@ -45,18 +41,6 @@ def removed_from(folder: Path) -> frozenset[str]:
     rows = [row for row in zoo.rows() if settings.get("flaw") in (row.id, str(row.number))]
     rules = [rule for row in rows[:1] for rule in row.rules]
     return frozenset([*rules, *(settings.get("without") or ())])
-
-
-def baselines(specification: Specification) -> dict[str, frozenset[str]]:
-    """The sets of rules that a specification names, but for that of all its rules."""
-    rules = frozenset(specification.module.rules)
-    found = {}
-    for file in specification.sources.values():
-        for name, body in _RULES.findall(file.read_text(encoding="utf-8")):
-            names = frozenset(re.findall(r"\w+", body))
-            if names and names < rules:
-                found[name] = names
-    return found
 
 
 def beyond(folder: Path, specification: Specification, chosen: Mapping[str, Any]) -> str:

@@ -3,9 +3,9 @@ r"""`spec/<protocol>/manifest.json`: the models, and the verdict that TLC must f
     {"schema": "tidemark.manifest/1",
      "models": [{"name": "TwoPhase", "module": "TwoPhase.tla", "cfg": "TwoPhase.cfg",
                  "kind": "safety", "expected": "holds", "property": null, "distinct": 296, "depth": 12,
-                 "scope": "full", "tier": "check", "workers": 1, "deadlock": false, "covers": "twophase",
+                 "scope": "full", "tier": "check", "workers": 1, "deadlock": false, "covers": "two-phase",
                  "agree": true}],
-     "unreached": {"twophase": {"actions": {"Name": "why"}, "rules": {"Rule": {"false": "why"}}}}}
+     "unreached": {"two-phase": {"actions": {"Name": "why"}, "rules": {"Rule": {"false": "why"}}}}}
 
 | key | meaning | if absent |
 |---|---|---|

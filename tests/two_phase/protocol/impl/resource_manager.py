@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from tidemark.two_phase.messages import Decision, Outcome, Prepared, ResourceManagerId
-from tidemark.two_phase.rules import Rules
+from tidemark.two_phase_commit.messages import Decision, Outcome, Prepared, ResourceManagerId
+from tidemark.two_phase_commit.rules import Rules
 
 
 class ResourceManager:

@@ -12,8 +12,8 @@ COMMITTED = {"tmState": '"committed"', "messages": f"{{{DECISION_TO_COMMIT}}}"}
 
 TABLE = Table(
     "",
-    Path("twophase/TwoPhase.tla"),
-    Path("twophase/TwoPhase.cfg"),
+    Path("two_phase/TwoPhase.tla"),
+    Path("two_phase/TwoPhase.cfg"),
     [
         Fall(
             "Consistency",

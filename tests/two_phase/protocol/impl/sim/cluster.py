@@ -7,13 +7,13 @@ tells the recorder its action of the specification.
 from __future__ import annotations
 
 from tidemark.trace.recording import Recorder
-from tidemark.two_phase.messages import OUTCOMES, Decision, Message, Outcome, Prepared, ResourceManagerId
-from tidemark.two_phase.resource_manager import ResourceManager
-from tidemark.two_phase.rules import Rules
-from tidemark.two_phase.transaction_manager import TransactionManager
+from tidemark.two_phase_commit.messages import OUTCOMES, Decision, Message, Outcome, Prepared, ResourceManagerId
+from tidemark.two_phase_commit.resource_manager import ResourceManager
+from tidemark.two_phase_commit.rules import Rules
+from tidemark.two_phase_commit.transaction_manager import TransactionManager
 
 
-class TwoPhaseCluster:
+class TwoPhaseCommitCluster:
     """The managers of one transaction, and a network that loses nothing. `recorder` must be set before the first event.
     `messages`: all that was ever sent; each may be read any number of times. `told`: the decisions that the client was
     told."""

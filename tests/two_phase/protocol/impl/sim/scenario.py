@@ -11,20 +11,20 @@ from typing import Any
 
 from tidemark.simulator.script import Cells, Performance, Stage
 from tidemark.trace.recorder import Recorder
-from tidemark.two_phase.abstraction import Abstraction
-from tidemark.two_phase.messages import OUTCOMES
-from tidemark.two_phase.rules import Rules
-from tidemark.two_phase.sim.cluster import TwoPhaseCluster
-from tidemark.two_phase.sim.run import TwoPhaseSimulator
+from tidemark.two_phase_commit.abstraction import Abstraction
+from tidemark.two_phase_commit.messages import OUTCOMES
+from tidemark.two_phase_commit.rules import Rules
+from tidemark.two_phase_commit.sim.cluster import TwoPhaseCommitCluster
+from tidemark.two_phase_commit.sim.run import TwoPhaseCommitSimulator
 
 
 def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, str]) -> Performance:
     """The managers before their first event. Raises KeyError for any option."""
     if options:
         raise KeyError(str(options))
-    simulator = TwoPhaseSimulator(header, rules=rules)
+    simulator = TwoPhaseCommitSimulator(header, rules=rules)
     names = simulator.table.names
-    cluster = TwoPhaseCluster(len(names), simulator.rules)
+    cluster = TwoPhaseCommitCluster(len(names), simulator.rules)
     abstraction = Abstraction(simulator.table, cluster)
 
     def columns() -> Cells:

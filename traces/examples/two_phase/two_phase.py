@@ -1,7 +1,7 @@
 """A two-phase commit that knows nothing of Tidemark but its trace format.
 
     tidemark schema --spec TwoPhase.tla --config TwoPhase.cfg --nodes tm,r1,r2,r3 > header.json
-    python two_phase_commit.py header.json traces.ndjson [--transactions 20] [--seed 0] [--hasty]
+    python two_phase.py header.json traces.ndjson [--transactions 20] [--seed 0] [--hasty]
 
 With --hasty the manager commits as soon as anybody has prepared.
 """

@@ -15,9 +15,9 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Protocol
 
 from tidemark.trace.cells import Abstract
-from tidemark.two_phase.messages import Decision, Message, Outcome, Prepared
-from tidemark.two_phase.resource_manager import ResourceManager
-from tidemark.two_phase.transaction_manager import TransactionManager
+from tidemark.two_phase_commit.messages import Decision, Message, Outcome, Prepared
+from tidemark.two_phase_commit.resource_manager import ResourceManager
+from tidemark.two_phase_commit.transaction_manager import TransactionManager
 
 Key = Any
 

@@ -9,14 +9,14 @@ from tidemark.simulator.running import RunBase, SimulatorBase
 from tidemark.simulator.shared import Profile
 from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
-from tidemark.two_phase.abstraction import OF_THE_TRANSACTION_MANAGER, READS, TOUCHES, Abstraction, Table
-from tidemark.two_phase.messages import OUTCOMES, Outcome
-from tidemark.two_phase.rules import Rules
-from tidemark.two_phase.sim.cluster import TwoPhaseCluster
-from tidemark.two_phase.sim.profiles import MIXES, PROFILES
+from tidemark.two_phase_commit.abstraction import OF_THE_TRANSACTION_MANAGER, READS, TOUCHES, Abstraction, Table
+from tidemark.two_phase_commit.messages import OUTCOMES, Outcome
+from tidemark.two_phase_commit.rules import Rules
+from tidemark.two_phase_commit.sim.cluster import TwoPhaseCommitCluster
+from tidemark.two_phase_commit.sim.profiles import MIXES, PROFILES
 
 
-class TwoPhaseSimulator(SimulatorBase):
+class TwoPhaseCommitSimulator(SimulatorBase):
     """Everything that runs of one kind share. Call `run(seed)`.
 
     Raises ValueError for a header of another specification, or a profile that there is not.
@@ -25,20 +25,20 @@ class TwoPhaseSimulator(SimulatorBase):
     def __init__(
         self, header: Mapping[str, Any], *, steps: int = 50, profile: str = "mixed", rules: Rules | None = None
     ) -> None:
-        super().__init__(TwoPhaseRun, Mix(profile, PROFILES, MIXES), steps)
+        super().__init__(TwoPhaseCommitRun, Mix(profile, PROFILES, MIXES), steps)
         self.table = table = Table(header)
         parties = {"r": table.names}
         self.plan = Plan(header, "two-phase commit", READS, TOUCHES, parties, "r", (), OF_THE_TRANSACTION_MANAGER)
         self.rules = rules if rules is not None else Rules()
 
 
-class TwoPhaseRun(RunBase[TwoPhaseCluster, Profile]):
+class TwoPhaseCommitRun(RunBase[TwoPhaseCommitCluster, Profile]):
     """The state of one run."""
 
-    def __init__(self, simulator: TwoPhaseSimulator, seed: int) -> None:
+    def __init__(self, simulator: TwoPhaseCommitSimulator, seed: int) -> None:
         super().__init__(simulator, seed)
         self._participants = len(simulator.table.names)
-        self.cluster = TwoPhaseCluster(self._participants, simulator.rules)
+        self.cluster = TwoPhaseCommitCluster(self._participants, simulator.rules)
         self.recorder = Recorder(simulator.plan, Abstraction(simulator.table, self.cluster))
         self.cluster.recorder = self.recorder
 

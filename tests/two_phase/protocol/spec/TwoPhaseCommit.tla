@@ -61,6 +61,9 @@ KeepDecision == Case("KeepDecision", tmState # "init")
 
 Rules == {"CommitOnlyIfAllPrepared", "PreparedWaits", "KeepDecision"}
 
+\* Actions that only a flaw takes: none.
+FlawActions == {}
+
 -----------------------------------------------------------------------------
 Init ==
     /\ rmState = [r \in RM |-> "working"]
@@ -72,7 +75,7 @@ Init ==
 \* The outcomes that each resource manager ever reached.
 NextDecided == [r \in RM |-> decided[r] \cup ({rmState'[r]} \cap Outcomes)]
 
-\* RMPrepare   who: resource manager r   code: two_phase/resource_manager.py (prepare)
+\* RMPrepare   who: resource manager r   code: two_phase_commit/resource_manager.py (prepare)
 \* It can commit from now on, and tells so.
 RMPrepare(r) ==
     \* enabled when
@@ -83,7 +86,7 @@ RMPrepare(r) ==
     /\ UNCHANGED <<tmState, tmPrepared>>
     /\ decided' = NextDecided
 
-\* RMAbort   who: resource manager r   code: two_phase/resource_manager.py (abort)
+\* RMAbort   who: resource manager r   code: two_phase_commit/resource_manager.py (abort)
 \* It gives up alone, which it may do until it has prepared.
 RMAbort(r) ==
     \* enabled when
@@ -94,7 +97,7 @@ RMAbort(r) ==
     /\ UNCHANGED <<tmState, tmPrepared, messages>>
     /\ decided' = NextDecided
 
-\* TMReceivePrepared   who: transaction manager   code: two_phase/transaction_manager.py (receive_prepared)
+\* TMReceivePrepared   who: transaction manager   code: two_phase_commit/transaction_manager.py (receive_prepared)
 \* It learns that r has prepared.
 TMReceivePrepared(r) ==
     \* enabled when
@@ -104,7 +107,7 @@ TMReceivePrepared(r) ==
     /\ tmPrepared' = tmPrepared \cup {r}
     /\ UNCHANGED <<rmState, tmState, messages, decided>>
 
-\* TMDecide   who: transaction manager   code: two_phase/transaction_manager.py (decide)
+\* TMDecide   who: transaction manager   code: two_phase_commit/transaction_manager.py (decide)
 \* It decides for all: to commit if it may, to abort whenever it likes.
 TMDecide(outcome) ==
     \* enabled when
@@ -115,14 +118,14 @@ TMDecide(outcome) ==
     /\ messages' = messages \cup {[type |-> "decision", outcome |-> outcome]}
     /\ UNCHANGED <<rmState, tmPrepared, decided>>
 
-\* TMRestart   who: transaction manager   code: two_phase/transaction_manager.py (restart)
+\* TMRestart   who: transaction manager   code: two_phase_commit/transaction_manager.py (restart)
 \* It comes back with what is on its disk: the decision, if it had made one.
 TMRestart ==
     /\ tmState' = IF KeepDecision THEN tmState ELSE "init"
     /\ tmPrepared' = {}
     /\ UNCHANGED <<rmState, messages, decided>>
 
-\* RMReceiveDecision   who: resource manager r   code: two_phase/resource_manager.py (receive_decision)
+\* RMReceiveDecision   who: resource manager r   code: two_phase_commit/resource_manager.py (receive_decision)
 \* It does what the transaction manager says.
 RMReceiveDecision(r, outcome) ==
     \* enabled when

@@ -59,7 +59,7 @@ def simulate(arities: tuple[int, ...], steps: int, hasty: bool, seed: int) -> Ru
     out.step(3, [outcome], 1, [(3, outcome), (5, prepared | 1 << outcome)])
     for rm in order:
         out.step(5, [rm, outcome], rm + 2, [(rm, outcome)])
-    return Run(f"twophase-{seed}", out.end(quiescent=True), out.records - 1, {"seeds": 1, "odd": seed % 2})
+    return Run(f"two-phase-{seed}", out.end(quiescent=True), out.records - 1, {"seeds": 1, "odd": seed % 2})
 
 
 def together(headers: Mapping[str, dict[str, Any]], *, steps: int) -> Any:

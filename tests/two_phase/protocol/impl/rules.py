@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection
 from dataclasses import dataclass, fields
 
 from tidemark.common.rule_kinds import case, guard
-from tidemark.two_phase.messages import Outcome, ResourceManagerId
+from tidemark.two_phase_commit.messages import Outcome, ResourceManagerId
 
 
 @guard

@@ -6,10 +6,10 @@ from functools import partial
 
 from tidemark.simulator.protocol import Protocol
 from tidemark.simulator.script import run_script
-from tidemark.two_phase.rules import Rules
-from tidemark.two_phase.sim.profiles import MIXES, PROFILES
-from tidemark.two_phase.sim.run import TwoPhaseSimulator
-from tidemark.two_phase.sim.scenario import STAGE
+from tidemark.two_phase_commit.rules import Rules
+from tidemark.two_phase_commit.sim.profiles import MIXES, PROFILES
+from tidemark.two_phase_commit.sim.run import TwoPhaseCommitSimulator
+from tidemark.two_phase_commit.sim.scenario import STAGE
 
 NODES = ("r1", "r2", "r3", "tm")
 """The resource managers, and the transaction manager behind them."""
@@ -17,7 +17,7 @@ NODES = ("r1", "r2", "r3", "tm")
 PROTOCOL = Protocol(
     "two-phase commit",
     nodes=NODES,
-    simulators=TwoPhaseSimulator,
+    simulators=TwoPhaseCommitSimulator,
     rules=Rules,
     profiles=(*PROFILES, *MIXES),
     scenario=partial(run_script, STAGE),
