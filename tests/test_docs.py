@@ -108,7 +108,15 @@ def test_a_number_without_a_row_is_explained_where_the_zoo_says() -> None:
 
 
 def test_a_row_that_a_text_names_is_in_the_zoo() -> None:
-    for pattern in ("docs/**/*.md", "spec/*/**/*.tla", "spec/*/**/*.toml", "impl/**/*.py", "tests/**/*.py", "*.md"):
+    for pattern in (
+        "docs/**/*.md",
+        "spec/*/**/*.tla",
+        "spec/*/**/*.cfg",
+        "spec/*/**/*.toml",
+        "impl/**/*.py",
+        "tests/**/*.py",
+        "*.md",
+    ):
         for file in ROOT.glob(pattern):
             named = re.findall(r"\b[Rr]ows?\s+(?:\\\*\s*)?(\d+)", file.read_text(encoding="utf-8"))
             assert {int(number) for number in named if int(number) < OUTSIDE} <= NUMBERED, file

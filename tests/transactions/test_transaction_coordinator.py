@@ -242,7 +242,7 @@ class TestTimeOut:
 
     @pytest.mark.parametrize(("fenced", "epochs"), [(True, (3, NO_PRODUCER_EPOCH)), (False, (2, 1))])
     def test_in_version_1_only_a_fence_takes_an_epoch(self, fenced: bool, epochs: tuple[int, int]) -> None:
-        """The epoch before is forgotten then: who was told it is replaced."""
+        """A fence forgets the last epoch, too: the process that has it is replaced."""
         one = coordinator(TransactionState.ONGOING, 2, TV1, partitions=BOTH, last_producer_epoch=1)
         record = one.abort_timed_out_transaction() if fenced else end(one, 2, True)
         assert record is not None
