@@ -110,6 +110,39 @@ def test_the_words_of_the_table_in_the_readme_are_explained() -> None:
 LINK = re.compile(r"\[[^]]*\]\(([^)#\s]+)(?:#[^)]*)?\)")
 
 
+NUMBERED = {row.number for row in zoo.rows()}
+OUTSIDE = 900
+"""Numbers from here on are of the tests' own examples."""
+
+
+def test_a_number_without_a_row_is_explained_where_the_zoo_says() -> None:
+    """docs/zoo.md names the page of each; no text calls such a number a row."""
+    text = (ROOT / "docs" / "zoo.md").read_text(encoding="utf-8")
+    elsewhere = re.findall(r"^- ([\d, toand]+) on the page of \[[^]]+\]\(([^)]+)\)$", text, flags=re.MULTILINE)
+    assert len(elsewhere) == 3
+    for numbers, page in elsewhere:
+        said = (ROOT / "docs" / page).read_text(encoding="utf-8")
+        for first, last in re.findall(r"(\d+)(?: to (\d+))?", numbers):
+            for number in range(int(first), int(last or first) + 1):
+                assert number not in NUMBERED
+                assert re.search(rf"\b{number}\b", said), (number, page)
+
+
+def test_a_row_that_a_text_names_is_in_the_zoo() -> None:
+    for pattern in (
+        "docs/**/*.md",
+        "spec/*/**/*.tla",
+        "spec/*/**/*.cfg",
+        "spec/*/**/*.toml",
+        "impl/**/*.py",
+        "tests/**/*.py",
+        "*.md",
+    ):
+        for file in ROOT.glob(pattern):
+            named = re.findall(r"\b[Rr]ows?\s+(?:\\\*\s*)?(\d+)", file.read_text(encoding="utf-8"))
+            assert {int(number) for number in named if int(number) < OUTSIDE} <= NUMBERED, file
+
+
 @pytest.mark.parametrize("file", generated.documents(ROOT), ids=lambda file: str(file.relative_to(ROOT)))
 def test_links_lead_somewhere(file: Path) -> None:
     links = [one for one in LINK.findall(file.read_text(encoding="utf-8")) if "://" not in one]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import inspect
 import io
 import os
@@ -35,6 +36,22 @@ def test_a_card_shows_text_uses_and_counterexample(capsys: pytest.CaptureFixture
     if os.environ.get("TIDEMARK_SNAPSHOTS") == "write":
         file.write_text(text)
     assert text == file.read_text()
+
+
+@pytest.mark.parametrize(
+    ("package", "note"),
+    [
+        ("tidemark.two_phase", "Nothing here implements two_phase: the rule is the specification's alone."),
+        ("tidemark.common", "Nothing here implements two_phase: the rule is the specification's alone."),
+        ("tidemark.offsets", "The implementation tidemark.offsets has no rule keep_decision."),
+    ],
+)
+def test_a_card_says_why_it_has_no_python(package: str, note: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    homes = [dataclasses.replace(one, package=package) for one in cards.homes() if one.protocol == "two_phase"]
+    monkeypatch.setattr(cards, "homes", lambda: homes)
+    [card] = cards.of_rule("KeepDecision")
+    assert card.python is None
+    assert card.notes[0] == note
 
 
 def test_all_rules_are_listed_on_one_line_each(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,9 +1,10 @@
-"""Rows of the wider zoo that are flaws of an implementation alone: the auditor flags them, though no rule is missing.
+"""Numbers of the wider zoo (docs/zoo.md) that are flaws of an implementation alone. The auditor flags them, though no
+rule is missing.
 
-Row 84 (KAFKA-9777): nobody is woken up to complete a transaction whose markers are all written. Row 93 (KAFKA-17877):
+84 (KAFKA-9777): nobody is woken up to complete a transaction whose markers are all written. 93 (KAFKA-17877):
 in Kafka one marker of a request counts twice, and the reply goes out before all are written. A marker is a request of
 its own here. The nearest flaw is one answer that counts for two partitions: one without a marker counts as one with it.
-Row 37 (KAFKA-9752): a member that goes while the others join is not counted out, and the join phase waits on.
+37 (KAFKA-9752): a member that goes while the others join is not counted out, and the join phase waits on.
 """
 
 from __future__ import annotations
@@ -46,9 +47,9 @@ def _waits_on(self: GroupCoordinator, member_id: MemberId, now_ms: int) -> Outco
     return self._purgatory.outcome()
 
 
-COUNTED_TWICE = Bug("row 93: an answer counts for two", TransactionCoordinator, "receive_marker_reply", _counts_twice)
-NOT_WOKEN = Bug("row 84: a completion is missed", TransactionCoordinator, "may_complete", _never_woken)
-WAITS_ON = Bug("row 37: the join phase waits for who is gone", GroupCoordinator, "expire_session", _waits_on)
+COUNTED_TWICE = Bug("93: an answer counts for two", TransactionCoordinator, "receive_marker_reply", _counts_twice)
+NOT_WOKEN = Bug("84: a completion is missed", TransactionCoordinator, "may_complete", _never_woken)
+WAITS_ON = Bug("37: the join phase waits for who is gone", GroupCoordinator, "expire_session", _waits_on)
 
 
 def falls(protocol: str, profile: str) -> set[str]:

@@ -5,6 +5,7 @@ rule says that its case arises exactly where the two have different outcomes.
 from __future__ import annotations
 
 import importlib
+import re
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
@@ -254,10 +255,13 @@ def test_its_case_arises_where_the_flaw_does_otherwise(
     assert set(arises) == {False, True}
 
 
-def test_these_are_all() -> None:
+def test_these_are_all_and_the_rules_docstring_says_so() -> None:
     found = set()
     for one in SIMULATED:
         home = importlib.import_module(type(one.descriptor.rules_without(())).__module__)
         package = home.__name__.rpartition(".")[0]
-        found |= {(one.protocol, rule) for rule in home.RULES if not asking.asks(package, home.__name__, rule)}
+        unasked = {rule for rule in home.RULES if not asking.asks(package, home.__name__, rule)}
+        found |= {(one.protocol, rule) for rule in unasked}
+        said = re.findall(r"Nobody\s+asks\s([^:]*):", home.__doc__ or "")
+        assert set(re.findall("`([a-z_]+)`", "".join(said))) == unasked, home.__name__
     assert found == UNASKED.keys()

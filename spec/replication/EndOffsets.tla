@@ -28,7 +28,8 @@ EndOffsetsTypeOK == known \in Epochs /\ told \in Offsets
 -----------------------------------------------------------------------------
 (* The safety rules. Each says what goes wrong without it. *)
 
-\* KIP-207 (KAFKA-2334). Without it the end of a partition goes back when a leader is elected whose high watermark lags (row 100).
+\* KIP-207 (KAFKA-2334). Without it the end of a partition goes back when a leader is elected whose high watermark lags. It is number
+\* 100 of the wider zoo, and no row of zoo.toml (docs/protocols/replication.md).
 ReachedOwnEpoch(b) == Guard("ReachedOwnEpoch", highWatermark[b] >= epochStart[b])
 
 \* KIP-320. Without it a leader that was deposed and does not know it tells an end that its successor's answers have passed.

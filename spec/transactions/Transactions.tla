@@ -212,7 +212,6 @@ TypeOK ==
 -----------------------------------------------------------------------------
 (* Vocabulary *)
 
-Min(a, b)  == IF a < b THEN a ELSE b
 Max(a, b)  == IF a > b THEN a ELSE b
 MinOf(S)   == CHOOSE i \in S : \A j \in S : i <= j
 MaxOf(S)   == CHOOSE i \in S : \A j \in S : j <= i
@@ -295,7 +294,7 @@ RotateOnFence(m) == Case("RotateOnFence", Exhausted(m.epoch))
 
 \* KAFKA-19367. Without it, in version 2, the abort that follows a fence takes an epoch of its own: the producer that asks for that
 \* abort is two epochs behind, and ends; behind the last epoch but one there is none (row 78).
-BumpOnce(fenced) == Case("BumpOnce", fenced)
+BumpOnce(fences) == Case("BumpOnce", fences)
 
 \* KAFKA-18660. Without it a producer whose epochs are used up is told the last one instead of the next producer id (row 79).
 TellNextId(record) == Case("TellNextId", record.nextPid # 0)
@@ -483,19 +482,18 @@ EndVerdictV2(b, r) ==
 
 EndVerdict(b, r) == IF V2 THEN EndVerdictV2(b, r) ELSE EndVerdictV1(b, r)
 
-\* The decision. fenced: a takeover's or a time-out's (prepareFenceProducerEpoch). In version 2 every decision takes the next
-\* epoch; if there is none, a new producer id comes with the completion. last: the epoch that it follows.
+\* The decision. fenced: a takeover's or a time-out's. A fence takes the next epoch (prepareFenceProducerEpoch). In version 2 so does
+\* every other decision (prepareAbortOrCommit). If the epochs are used up, a new producer id comes with the completion.
 EndRecord(b, result, fenced) ==
     LET m       == metadata[b]
-        ahead   == fenced /\ FenceOnce(b)
-        bumps   == (FenceOnTimeOut(fenced) /\ ~ahead) \/ V2
-        once    == BumpOnce(fenced)
-        last    == IF V2 /\ ~once /\ fenced THEN Min(m.epoch + 1, MaxEpoch) ELSE m.epoch
+        fences  == FenceOnTimeOut(fenced)
+        bumped  == IF fences /\ ~FenceOnce(b) THEN m.epoch + 1 ELSE m.epoch
+        decided == IF V2 /\ ~BumpOnce(fences) THEN bumped + 1 ELSE bumped
         rotates == V2 /\ IF fenced THEN RotateOnFence(m) ELSE Exhausted(m.epoch) IN
     [state |-> PrepareOf(result), pid |-> m.pid, previousPid |-> m.pid,
      nextPid |-> IF rotates THEN issued + 1 ELSE 0,
-     epoch |-> IF bumps THEN Min(last + 1, MaxEpoch) ELSE m.epoch,
-     lastEpoch |-> IF V2 THEN last ELSE IF bumps THEN -1 ELSE m.lastEpoch,
+     epoch |-> decided,
+     lastEpoch |-> IF V2 THEN decided - 1 ELSE IF fences THEN -1 ELSE m.lastEpoch,
      partitions |-> m.partitions]
 
 CompleteRecord(m) ==

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from tidemark.common.errors import Errors
 from tidemark.exactly_once.flaws import asking, heeded
@@ -9,7 +11,7 @@ from tidemark.exactly_once.group import TransactionalGroup
 from tidemark.exactly_once.protocol import PROTOCOL
 from tidemark.exactly_once.rules import Rules
 from tidemark.groups.messages import OffsetCommitRequest
-from tidemark.groups.offset_records import TxnOffsetCommitRequest, WriteTxnMarkerRequest
+from tidemark.groups.offset_records import OffsetOutcome, TxnOffsetCommitRequest, WriteTxnMarkerRequest
 from tidemark.groups.partitions import UNKNOWN_MEMBER_ID
 from tidemark.transactions.messages import AddPartitionsToTxnRequest
 
@@ -193,6 +195,33 @@ def test_a_plain_commit_counts_at_once() -> None:
     assert group.stable_offset(group.partitions[2]) == 0
     assert group.commit_offsets(OffsetCommitRequest(members["a"], 1, offsets)) is Errors.NONE
     assert group.stable_offset(group.partitions[2]) == 5
+
+
+@pytest.mark.parametrize("transactional", [False, True])
+def test_a_commit_is_refused_as_a_whole(transactional: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its first partition finds another broker to be the coordinator; behind that this one would take the others."""
+    group, members = grouped("a")
+    handler = "handle_txn_offset_commit" if transactional else "commit_offset"
+    handled = getattr(group.offsets, handler)
+
+    def deposed_at_first(*request: Any) -> OffsetOutcome:
+        leads = group.offsets.epoch == 1
+        if leads:
+            group.offsets.resign()
+        outcome = handled(*request)
+        if leads:
+            group.offsets.become_coordinator(2, 0, (), {})
+        assert isinstance(outcome, OffsetOutcome)
+        return outcome
+
+    monkeypatch.setattr(group.offsets, handler, deposed_at_first)
+    if transactional:
+        first = commit(group, members["a"])
+        error = group.commit_transactional_offsets((first, first._replace(partition=group.partitions[1])), Errors.NONE)
+    else:
+        error = group.commit_offsets(OffsetCommitRequest(members["a"], 1, dict.fromkeys(group.partitions, 5)))
+    assert error is Errors.NOT_COORDINATOR
+    assert [group.stable_offset(one) for one in group.partitions] == [0] * 4
 
 
 @pytest.mark.parametrize("instance", [None, "s"])

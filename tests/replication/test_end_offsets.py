@@ -1,4 +1,4 @@
-"""A client of replication that asks for the end of the partition after every event (EndOffsets, row 100). Its answers
+"""A client of replication that asks for the end of the partition after every event (EndOffsets). Its answers
 do not go back, and do without either of the rules."""
 
 from __future__ import annotations

@@ -9,6 +9,7 @@ from tidemark.idempotence.producer_ids import ProducerIdManager
 from tidemark.transactions.coordinator import InitVerdict, TransactionCoordinator
 from tidemark.transactions.flaws import committed_record
 from tidemark.transactions.messages import (
+    NO_PRODUCER_EPOCH,
     AddPartitionsToTxnRequest,
     CoordinatorResponse,
     EndTxnRequest,
@@ -239,6 +240,14 @@ class TestTimeOut:
         assert one.commit_record(record) == ()
         assert one.answer_rpc(EndTxnRequest(1, 2, True)) == CoordinatorResponse(Errors.PRODUCER_FENCED)
 
+    @pytest.mark.parametrize(("fenced", "epochs"), [(True, (3, NO_PRODUCER_EPOCH)), (False, (2, 1))])
+    def test_in_version_1_only_a_fence_takes_an_epoch(self, fenced: bool, epochs: tuple[int, int]) -> None:
+        """A fence forgets the last epoch, too: the process that has it is replaced."""
+        one = coordinator(TransactionState.ONGOING, 2, TV1, partitions=BOTH, last_producer_epoch=1)
+        record = one.abort_timed_out_transaction() if fenced else end(one, 2, True)
+        assert record is not None
+        assert (record.producer_epoch, record.last_producer_epoch) == epochs
+
     def test_without_fence_on_time_out_it_is_not(self) -> None:
         one = ongoing(2, PROTOCOL.rules_without({"EpochPerTransaction", "FenceOnTimeOut"}))
         record = one.abort_timed_out_transaction()
@@ -432,15 +441,26 @@ class TestTheLastEpoch:
         assert record is not None
         assert (record.producer_epoch, record.next_producer_id) == (LAST_EPOCH, next_id)
 
-    @pytest.mark.parametrize(("without", "epoch"), [((), 3), (("BumpOnce",), 4)])
+    @pytest.mark.parametrize(
+        ("without", "epoch"),
+        [((), 3), (("BumpOnce",), 4), (("FenceOnTimeOut",), 3), (("FenceOnTimeOut", "BumpOnce"), 3)],
+    )
     def test_a_fence_and_its_abort_take_one_epoch(self, without: tuple[str, ...], epoch: int) -> None:
+        """Without `FenceOnTimeOut` there is no fence; the abort takes one, as every decision does."""
         one = ongoing(2, PROTOCOL.rules_without(without))
         record = one.abort_timed_out_transaction()
         assert record is not None
         assert (record.producer_epoch, record.last_producer_epoch) == (epoch, epoch - 1)
         one.commit_record(record)
         told = one.answer_rpc(EndTxnRequest(1, 2, False))
-        assert told == CoordinatorResponse(Errors.PRODUCER_FENCED if without else Errors.CONCURRENT_TRANSACTIONS)
+        assert told == CoordinatorResponse(Errors.PRODUCER_FENCED if epoch == 4 else Errors.CONCURRENT_TRANSACTIONS)
+
+    @pytest.mark.parametrize(("without", "epoch"), [("RotateOnFence", LAST_EPOCH), ("BumpOnce", LAST_EPOCH - 1)])
+    def test_without_a_rule_an_abort_is_behind_the_last_epoch(self, without: str, epoch: int) -> None:
+        """The state is of no type then (TypeOK); Kafka throws, and the transaction stays open."""
+        record = ongoing(epoch, PROTOCOL.rules_without({without})).abort_timed_out_transaction()
+        assert record is not None
+        assert record.producer_epoch == LAST_EPOCH + 1
 
     @pytest.mark.parametrize("fenced", [False, True])
     def test_in_version_1_no_decision_takes_an_id(self, fenced: bool) -> None:

@@ -238,7 +238,7 @@ def _card(name: str, home: Home) -> Card:
     asked = asks(home.package, found_in.__name__, snake_case(name), handlers) if found_in is not None else ()
     flaws = flawed_rules(home.package, name, siblings)
     if python is None:
-        notes.append(f"The package {home.package} has no rules.{snake_case(name)}.")
+        notes.append(_no_python(home, name))
     rows = tuple(row for row in zoo.rows() if name in row.rules and _is_of(row, home))
     if not rows:
         notes.append(f"No row of {zoo.ZOO} removes it.")
@@ -247,6 +247,13 @@ def _card(name: str, home: Home) -> Card:
     if not found:
         notes.append("No model of the manifest does without it alone.")
     return Card(name, home, definition, uses, actions, python, asked, flaws, rows, found, notes=tuple(notes))
+
+
+def _no_python(home: Home, rule: str) -> str:
+    """Why a rule has no Python: nothing implements its specification, or the implementation lacks the rule."""
+    if not protocols.modules(home.package, "rules"):
+        return f"Nothing here implements {home.protocol}: the rule is the specification's alone."
+    return f"The implementation {home.package} has no rule {snake_case(rule)}."
 
 
 def having(specification: Specification, rule: str) -> Iterator[str]:

@@ -1,8 +1,9 @@
 """The safety rules of the classic group, one small pure function each, under the specification's names.
 
 A guard answers "may this go ahead", a case "does this case arise"; the mechanism that asks is in the other files.
-`Rules` gathers them; a coordinator or a consumer is given one when it is built. The three that an assignor asks for
-stand in groups/assignors/claims.py, the consumer's own in membership.py.
+Nobody asks `persist_assignment_first` and `notice_what_was_missed`: a coordinator and a consumer do as they say, and
+flaws.py has those that do otherwise. `Rules` gathers them; a coordinator or a consumer is given one when it is built.
+The three that an assignor asks for stand in groups/assignors/claims.py, the consumer's own in membership.py.
 """
 
 from __future__ import annotations

@@ -1,7 +1,9 @@
 """The safety rules of a KIP-848 group, one small pure function each, under the specification's names.
 
-A guard answers "may this go ahead", a case "does this case arise". `Rules` gathers them; a coordinator or a consumer is
-given one when it is built. The consumer's own stand in consumer_group/membership.py.
+A guard answers "may this go ahead", a case "does this case arise"; the mechanism that asks is in the other files.
+Nobody asks `remove_epochs_first`: a group does as it says, and flaws.py has one that does otherwise. `Rules` gathers
+them; a coordinator or a consumer is given one when it is built. The consumer's own stand in
+consumer_group/membership.py.
 """
 
 from __future__ import annotations

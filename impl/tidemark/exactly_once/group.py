@@ -14,6 +14,8 @@ offsets' coordinator (offsets/coordinator.py).
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from tidemark.common.errors import Errors
 from tidemark.exactly_once.messages import Commits
 from tidemark.exactly_once.rules import Rules
@@ -181,6 +183,15 @@ class TransactionalGroup:
             error = reply.response.error
         return error
 
+    def _commit_all(self, outcomes: Iterator[OffsetOutcome]) -> Errors:
+        """The answer to a commit of several partitions; behind a refused one none is handled. Kafka refuses a commit as
+        a whole, too (OffsetMetadataManager), but for metadata that are too large, which no commit here has."""
+        for outcome in outcomes:
+            error = self._answer(outcome)
+            if error is not Errors.NONE:
+                return error
+        return Errors.NONE
+
     def verify_transactional_offsets(self, requests: Commits, partition: Partition) -> AddPartitionsToTxnRequest | None:
         """A TxnOffsetCommit arrives: the question to the transaction coordinator, which takes the group's partition of
         __consumer_offsets into the transaction (KIP-890, part 2). None if the transaction is open here."""
@@ -194,12 +205,8 @@ class TransactionalGroup:
         coordinator's, Errors.NONE if it was not asked."""
         if answer is not Errors.NONE:
             return verification_error(answer)
-        error = Errors.NONE
-        for request in requests:
-            error = self._answer(self.offsets.handle_txn_offset_commit(request, request.partition, NOW_MS))
-            if error is not Errors.NONE:
-                break
-        return error
+        handle = self.offsets.handle_txn_offset_commit
+        return self._commit_all(handle(request, request.partition, NOW_MS) for request in requests)
 
     def end_transaction(self, request: WriteTxnMarkerRequest) -> Errors:
         """A marker: what the transaction has staged counts, or is dropped; or the marker is refused."""
@@ -212,10 +219,10 @@ class TransactionalGroup:
     def commit_offsets(self, request: OffsetCommitRequest) -> Errors:
         """A plain OffsetCommit: its offsets count at once, or it is refused."""
         error = self.offset_commit_error(request.member_id, request.group_instance_id, request.generation_id)
-        if error is Errors.NONE:
-            for partition, offset in request.offsets.items():
-                error = self._answer(self.offsets.commit_offset(partition, offset, NOW_MS))
-        return error
+        if error is not Errors.NONE:
+            return error
+        commit = self.offsets.commit_offset
+        return self._commit_all(commit(partition, offset, NOW_MS) for partition, offset in request.offsets.items())
 
     def offset(self, partition: TopicPartition) -> int:
         """The committed offset, 0 without one."""

@@ -1,6 +1,8 @@
 """The safety rules of committed offsets, one small pure function each, under the specification's names.
 
-A guard answers "may this go ahead", a case "does this case arise"; `OffsetRules` gathers them.
+A guard answers "may this go ahead", a case "does this case arise"; the mechanism that asks is in the other files.
+Nobody asks `load_replaces` and `materialise_first`: a coordinator does as they say, and flaws.py has what does
+otherwise. `OffsetRules` gathers them; a coordinator is given one when it is built.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ UNKNOWN_END = -1
 @guard
 def reached_own_epoch(high_watermark: int, epoch_start_offset: int) -> bool:
     """KIP-207 (KAFKA-2334): a leader knows the committed records when its high watermark has passed the start of its
-    epoch. Without it the end of the partition goes back when a leader is elected whose high watermark lags (row
-    100)."""
+    epoch. Without it the end of the partition goes back when a leader is elected whose high watermark lags
+    (number 100 of the wider zoo, docs/zoo.md)."""
     return high_watermark >= epoch_start_offset
 
 

@@ -320,16 +320,15 @@ class TransactionCoordinator:
 
     def _decided(self, request: EndTxnRequest | None) -> TransactionLogValue:
         """The decision that a producer has asked for; None: it is fenced, and the transaction aborted. A fence takes
-        the next epoch (prepareFenceProducerEpoch). In TV2 so does a decision, but that of a fence
-        (prepareAbortOrCommit). Behind the last epoch a new id follows with the completion."""
+        the next epoch (prepareFenceProducerEpoch). In TV2 so does every other decision (prepareAbortOrCommit). Where
+        the epochs are used up a new id follows with the completion."""
         value, rules, tv2, fenced = self.value, self._rules, self._tv2, request is None
-        epoch, last = value.producer_epoch, value.last_producer_epoch
-        if rules.fence_on_time_out(request) or (fenced and tv2):
-            last = epoch if tv2 else NO_PRODUCER_EPOCH
-            if not rules.fence_once(self.has_failed_epoch_fence):
-                epoch = self._next_epoch(epoch)
-        if tv2 and not rules.bump_once(request):
-            epoch, last = self._next_epoch(epoch), epoch
+        epoch, fences = value.producer_epoch, rules.fence_on_time_out(request)
+        if fences and not rules.fence_once(self.has_failed_epoch_fence):
+            epoch += 1
+        if tv2 and not rules.bump_once(fences):
+            epoch += 1
+        last = NO_PRODUCER_EPOCH if fences else value.last_producer_epoch
         used_up = rules.rotate_on_fence if fenced else is_exhausted
         rotates = tv2 and used_up(value.producer_epoch, self._last_epoch)
         committed = request is not None and request.committed
@@ -337,13 +336,9 @@ class TransactionCoordinator:
             state=TransactionState.PREPARE_COMMIT if committed else TransactionState.PREPARE_ABORT,
             previous_producer_id=value.producer_id,
             producer_epoch=epoch,
-            last_producer_epoch=last,
+            last_producer_epoch=epoch - 1 if tv2 else last,
             next_producer_id=self._producer_ids.generate_producer_id() if rotates else NO_PRODUCER_ID,
         )
-
-    def _next_epoch(self, epoch: int) -> int:
-        """There is none behind the last; without `RotateOnFence` a transaction may be open in it."""
-        return min(epoch + 1, self._last_epoch)
 
     # --- the log ----------------------------------------------------------------------------------------------------
 

@@ -64,10 +64,10 @@ def rotate_on_fence(producer_epoch: int, last_epoch: int) -> bool:
 
 
 @case
-def bump_once(request: EndTxnRequest | None) -> bool:
+def bump_once(fences: bool) -> bool:
     """KAFKA-19367: a transaction that is aborted because it is fenced takes one epoch, not one for the fence and one
     for the abort (TV2). Without it the producer that asks for that abort is two epochs behind, and ends (row 78)."""
-    return request is None
+    return fences
 
 
 @case
@@ -250,7 +250,7 @@ class Rules:
     fence_open_transaction: Callable[[TransactionState], bool] = fence_open_transaction
     fence_on_time_out: Callable[[EndTxnRequest | None], bool] = fence_on_time_out
     rotate_on_fence: Callable[[int, int], bool] = rotate_on_fence
-    bump_once: Callable[[EndTxnRequest | None], bool] = bump_once
+    bump_once: Callable[[bool], bool] = bump_once
     tell_next_id: Callable[[int], bool] = tell_next_id
     await_next_id: Callable[[int, int], bool] = await_next_id
     abort_on_invalid_epoch: Callable[[Errors], bool] = abort_on_invalid_epoch
