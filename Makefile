@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.tidemark-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check check-fresh check-deep hunt prove test lint golden docs bench examples clean
+.PHONY: help setup check check-fresh check-deep hunt prove test test-deep lint golden docs bench examples clean
 
 help: ## this text
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -33,9 +33,14 @@ check-deep: setup ## the larger models and the rarity of row 19, too
 hunt: setup ## search by simulation, with all rules: MINUTES (60) for each protocol and composition
 	@$(BIN)/tidemark compile && $(BIN)/tidemark hunt all --minutes $(or $(MINUTES),60)
 
+PYTEST = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
+
 test: setup ## the test suite: on the compiled implementation what users run there, then the rest
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder --compiled
-	@$(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder -m 'not as_users_have_it'
+	@$(PYTEST) --compiled -m 'not deep'
+	@$(PYTEST) -m 'not as_users_have_it and not deep'
+
+test-deep: setup ## the tests that take long: whole commands, clusters, wheels, generated specifications, every lemma's flaws
+	@$(PYTEST) -m deep
 
 lint: setup ## ruff and mypy
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy

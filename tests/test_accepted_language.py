@@ -93,6 +93,7 @@ def write(folder: Path, text: str, cfg: str) -> tuple[Path, Path]:
     return folder / f"{name}.tla", folder / f"{name}.cfg"
 
 
+@pytest.mark.deep
 def test_agree_on_what_the_conventions_allow(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     r"""Several actions under one \E, \subseteq, sets of functions, overrides, no Without, an action Environment..."""
     spec, cfg = write(tmp_path, WIDE, WIDE_CFG)
@@ -112,6 +113,7 @@ def test_agree_on_what_the_conventions_allow(tmp_path: Path, capsys: pytest.Capt
     assert loaded.temporal == ()
 
 
+@pytest.mark.deep
 def test_the_oracle_needs_no_constant_without(tmp_path: Path) -> None:
     spec, cfg = write(tmp_path, WIDE, WIDE_CFG)
     dumped = graph.dump(spec, cfg)
@@ -183,6 +185,7 @@ def test_subseteq_and_subset_are_one_specification(tmp_path: Path) -> None:
     assert one.hash == two.hash
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("spark")
 def test_audit_with_the_oracle_and_explain_need_no_rules(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """`audit --oracle` put a value for Without into TLC's cfg, whether the specification declared it or not."""

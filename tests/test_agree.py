@@ -32,6 +32,7 @@ def spec() -> Specification:
     return load(LEDGER, FLAWED)
 
 
+@pytest.mark.deep
 def test_all_backends_agree_with_tlc(dumped: graph.Graph, spec: Specification) -> None:
     found = agree.compare("Ledger", dumped, spec.module.ghosts, backends.backends(spec))
     assert found.ok, [str(one.first) for one in found.comparisons]
@@ -49,6 +50,7 @@ def test_all_backends_agree_with_tlc(dumped: graph.Graph, spec: Specification) -
     assert all(python.kinds.values())
 
 
+@pytest.mark.deep
 def test_terms_that_are_wrong_disagree_and_those_that_are_missing_are_refused(
     dumped: graph.Graph, spec: Specification, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -153,6 +155,7 @@ def test_an_action_that_no_model_of_a_specification_takes_is_named() -> None:
     assert agree.never_taken([*halves, compared("Other", "A", "D")]) == ["D"]
 
 
+@pytest.mark.deep
 def test_the_command_on_a_foreign_specification(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     target = tmp_path / "agree.json"
     spec = Path(__file__).parent.parent / "spec" / "two_phase"
@@ -183,6 +186,7 @@ Next == \E i \in Node : Up(i)
 ===="""
 
 
+@pytest.mark.deep
 def test_agree_says_how_far_tlc_is_and_what_makes_a_model_too_large(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -255,6 +259,7 @@ def two_phase() -> tuple[Specification, graph.Graph, mutants.Mutants]:
     return spec, found, mutants.judged(spec, found)
 
 
+@pytest.mark.deep
 def test_what_never_falls_is_compared_on_changed_states_and_steps() -> None:
     spec, found, changed = two_phase()
     assert mutants.never_false(found) == (["Consistency", "OneDecision", "DecidedOnce"], ["OutcomeIsFinal"])
@@ -306,6 +311,7 @@ def hides(tmp_path_factory: pytest.TempPathFactory) -> tuple[Specification, grap
     return load(module, SOUND), graph.dump(module, SOUND)
 
 
+@pytest.mark.deep
 def test_hidden_variables_are_compared_on_every_edge_and_computed_on_walks(
     hides: tuple[Specification, graph.Graph],
 ) -> None:

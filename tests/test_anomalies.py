@@ -31,6 +31,7 @@ def test_a_name_is_of_some_property_or_allowed() -> None:
     assert said == {one.name for one in glossary().names.values() if not one.allowed}
 
 
+@pytest.mark.deep
 def test_what_rows_lose_or_tear_has_a_name() -> None:
     """Of the harms of the zoo clients see these three. The first property to fall in row 103 is the epoch cache's."""
     silent = [

@@ -102,6 +102,7 @@ DAMAGE: list[tuple[str, Callable[[Trace], Trace], str]] = [
 ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("name", "spoil", "reason"), DAMAGE, ids=[case[0] for case in DAMAGE])
 @pytest.mark.parametrize("form", ["ndjson", "parquet"])
 def test_a_damaged_trace_is_undecided(
@@ -292,6 +293,7 @@ def test_a_stream_that_means_nothing_is_refused(
     assert reason in said
 
 
+@pytest.mark.deep
 def test_duplicate_ids_are_refused_across_parts(
     lines: Lines, two_phase: TwoPhase, packed: Path, tmp_path: Path, capsys: Capture
 ) -> None:
@@ -439,6 +441,7 @@ def test_hidden_files_and_folders_are_left_out(
         assert main([command, str(folder / "_b.ndjson"), *more]) == 2
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["br[1]", "cur{a,b}", "st*r", "q?", "back\\slash", "per%20cent", "sp ace"])
 @pytest.mark.parametrize("form", ["ndjson", "parquet"])
 def test_a_file_may_have_any_name(

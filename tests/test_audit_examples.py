@@ -26,6 +26,7 @@ def _audit(path: Path, target: Path, *arguments: str) -> tuple[int, dict[str, An
     return code, json.loads(target.read_text())
 
 
+@pytest.mark.deep
 def test_the_good_trace_passes(tmp_path: Path) -> None:
     code, document = _audit(FOLDER / "good.ndjson", tmp_path / "a.json", "--oracle", "1")
     assert (code, document["traces"], document["oracle"]) == (0, 1, {"replayed": 1, "disagreements": 0, "details": []})

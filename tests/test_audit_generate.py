@@ -160,6 +160,7 @@ def test_two_protocols_of_one_name_are_refused(
         protocols()
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("spark", "registered")
 def test_bench_measures_everything_it_promises(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -79,6 +79,7 @@ def _document(
     return {**audit(session, list(map(str, paths)), two_phase.specification, options).document(), "seconds": 0}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("make", INPUTS, ids=[one.__name__[1:] for one in INPUTS])
 @pytest.mark.parametrize("processes", [1, 2])
 def test_both_engines_say_the_same(

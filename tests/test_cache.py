@@ -116,6 +116,7 @@ def test_what_a_cfg_puts_in_place_of_a_constant_is_in_the_key(tmp_path: Path, mo
     assert found == [[True, False, False], [True, True, False], [True, False, False]]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_module_of_the_closure_is_in_the_key(kind: str, tmp_path: Path) -> None:
     copies = {name: tmp_path / name for name in places()}
@@ -143,6 +144,7 @@ def test_kernels_depend_on_the_evaluator_whose_values_are_folded_into_them() -> 
     assert {"llvmlite", "numpy"} <= libraries
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("program", "kinds"),
     [(CONSUMER, ("tables and IR", "kernels")), (AGREES, ("comparisons",)), (CHECKS, ("TLC's verdicts",))],
@@ -229,6 +231,7 @@ def test_a_damaged_folder_is_not_sealed(tmp_path: Path, how: tuple[str, int, int
     assert not cache.sealed(place)
 
 
+@pytest.mark.deep
 def test_damaged_kernels_are_made_anew(subject: Path) -> None:
     """Each compiled file, and each file that it is compiled from: the process neither dies nor reports anything
     else."""
@@ -305,6 +308,7 @@ def test_another_users_folder_is_refused(tmp_path: Path, monkeypatch: pytest.Mon
 # --no-cache
 
 
+@pytest.mark.deep
 def test_with_no_cache_nothing_that_was_kept_is_believed(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -346,6 +350,7 @@ def test_with_no_cache_nothing_that_was_kept_is_believed(
     assert "were compared by an earlier run" not in capsys.readouterr().out
 
 
+@pytest.mark.deep
 def test_a_verdict_of_tlc_is_not_believed_without_cache(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

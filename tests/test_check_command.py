@@ -65,6 +65,7 @@ def check(folder: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
     return code, json.loads(target.read_text())
 
 
+@pytest.mark.deep
 def test_verdicts_coverage_cache_and_what_makes_it_stale(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     write(folder, HOLDS, FALLS)
     code, document = check(folder)

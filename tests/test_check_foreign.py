@@ -79,6 +79,7 @@ def test_an_invariant_falls_with_a_trace_to_read(folder: Path, capsys: pytest.Ca
         assert "   2  Switch  on[b] = TRUE; count = 2\n" in out
 
 
+@pytest.mark.deep
 def test_a_dead_end_is_a_violation_as_it_is_of_tlc(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
     code, found = check(folder, CFG)
     assert (code, found["fell"], found["depth"]) == (1, "deadlock", 4)
@@ -116,6 +117,7 @@ def test_what_cannot_be_evaluated_is_said_with_its_line_and_the_way_there(
     assert last.endswith("(at Lamps.tla:14)")
 
 
+@pytest.mark.deep
 def test_what_is_missing_is_one_sentence_with_its_module_and_line(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

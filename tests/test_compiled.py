@@ -83,6 +83,7 @@ def small(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., str]
     return ask
 
 
+@pytest.mark.deep
 @needs_a_compiler
 def test_what_is_compiled_writes_the_same_traces() -> None:
     compiled.build()
@@ -121,6 +122,7 @@ def test_what_is_compiled_is_watched_as_well(tmp_path: Path) -> None:
     assert "heartbeatRpc[" in done.stderr
 
 
+@pytest.mark.deep
 @needs_a_compiler
 def test_a_module_that_has_changed_is_not_run_as_it_was(small: Callable[..., str], tmp_path: Path) -> None:
     assert small() == "False 2 py"
@@ -137,6 +139,7 @@ def test_a_module_that_has_changed_is_not_run_as_it_was(small: Callable[..., str
     assert small() == "True 3 so"
 
 
+@pytest.mark.deep
 @needs_a_compiler
 def test_what_is_compiled_is_used_by_one_process_after_the_other(small: Callable[..., str]) -> None:
     """An import from the folder leaves it as it was sealed, however Python was started."""
@@ -146,6 +149,7 @@ def test_what_is_compiled_is_used_by_one_process_after_the_other(small: Callable
         assert cache.sealed(home)
 
 
+@pytest.mark.deep
 @needs_a_compiler
 def test_what_is_compiled_is_kept(small: Callable[..., str], monkeypatch: pytest.MonkeyPatch) -> None:
     home = compiled.build()
@@ -155,6 +159,7 @@ def test_what_is_compiled_is_kept(small: Callable[..., str], monkeypatch: pytest
     assert main(["compile"]) == 0
 
 
+@pytest.mark.deep
 @needs_a_compiler
 def test_what_was_compiled_of_other_sources_goes_when_nobody_uses_it(small: Callable[..., str], tmp_path: Path) -> None:
     old, used = (tmp_path / "cache" / "compiled" / name for name in ("old", "used"))

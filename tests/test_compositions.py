@@ -125,6 +125,7 @@ def composed(spark: Any, oracle: int) -> list[clean.CleanRun]:
     return [part.result() for part in begun]
 
 
+@pytest.mark.deep
 def test_a_composed_run_is_audited_part_by_part(
     registered: Path, spark: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

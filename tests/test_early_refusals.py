@@ -50,6 +50,7 @@ def _refused(arguments: list[str], folder: Path, said: str, cache: Path | None =
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("name", "change", "arguments", "said"), CASES, ids=[case[0] for case in CASES])
 @pytest.mark.parametrize("engine", [[], ["--spark"]], ids=["default", "spark"])
 def test_a_mistake_in_a_header_starts_nothing(
@@ -112,6 +113,7 @@ def test_the_package_is_a_program(two_phase: TwoPhase) -> None:
     assert (done.returncode, json.loads(done.stdout)["traces"]) == (1, 30), done.stderr
 
 
+@pytest.mark.deep
 def test_spark_submit_runs_an_audit(two_phase: TwoPhase, tmp_path: Path) -> None:
     """By the file that the wheel has for it: a program without `.py` is none to spark-submit."""
     where = subprocess.run(

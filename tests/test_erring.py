@@ -100,6 +100,7 @@ def _asked(invariant: Callable[..., bool], name: str, state: object) -> Verdict:
         return None
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("first", range(0, len(FORMS), A_MODULE))
 def test_errors_are_tlcs(java: shared.Java, first: int) -> None:
     for form, said, kernels, python in compared_from(java, first):
@@ -139,6 +140,7 @@ class Erring(Writer):
         return f"[{name} \\in {self.write('ints', env, depth)} |-> {body}][{self.write('int', env, 0)}]"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("seed", range(2))
 def test_generated_expressions_err_where_tlc_says(java: shared.Java, seed: int, tmp_path: Path) -> None:
     """Without CHOOSE, of which the backends want one witness where TLC takes the first."""

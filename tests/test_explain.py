@@ -229,6 +229,7 @@ def test_among_many_traces_the_kernels_search(
     assert asked == [alone["trace"]]
 
 
+@pytest.mark.deep
 def test_audit_and_explain_choose_a_trace_in_which_a_property_falls(
     two_phase: Any, tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -111,6 +111,7 @@ def _found() -> list[Failing]:
     return found
 
 
+@pytest.mark.deep
 def test_the_steps_alone_are_a_behaviour_of_tlcs_that_fails_in_the_same_way(found: list[Failing]) -> None:
     seen: Counter[str] = Counter()
     for one in found:

@@ -44,6 +44,7 @@ def _layout(folder: Path, kind: str, domain: str = "0..3") -> Layout:
 LISTED = "TypeOK's set for y lists more than 1,000,000 members"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("kind", "message"),
     [

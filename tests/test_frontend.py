@@ -366,6 +366,7 @@ def test_a_model_module_keeps_the_specifications_hash(tmp_path: Path) -> None:
     assert list(model.sources) == ["MCM", "M", "Bounded", "Folds"]
 
 
+@pytest.mark.deep
 def test_the_hash_ignores_comments_places_and_names_of_locals(tmp_path: Path) -> None:
     first = load(tmp_path, "Act(d) == (\\A a \\in D : y[a] < 3) /\\ x' = 1 /\\ UNCHANGED <<y, h>>\n")
     same = load(
@@ -378,6 +379,7 @@ def test_the_hash_ignores_comments_places_and_names_of_locals(tmp_path: Path) ->
     assert first.hash != other.hash
 
 
+@pytest.mark.deep
 def test_the_hash_covers_what_a_trace_depends_on_and_no_ghost(tmp_path: Path) -> None:
     text = BASE + "Act(d) == x < 3 /\\ x' = x + 1 /\\ UNCHANGED y /\\ h' = h + x" + NEXT
 

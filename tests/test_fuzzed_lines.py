@@ -9,6 +9,7 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+import pytest
 from conftest import TwoPhase
 from crc32c import crc32c
 from hypothesis import HealthCheck, given, settings
@@ -115,6 +116,7 @@ def _lint(path: Path, specified: Any) -> tuple[int, Linted]:
     return 2 if found.unusable else 3 if found.undecided else 0, found
 
 
+@pytest.mark.deep
 @settings(max_examples=400, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
 @given(st.data())
 def test_a_spoilt_file_ends_no_command_in_a_traceback(two_phase: TwoPhase, data: st.DataObject) -> None:

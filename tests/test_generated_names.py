@@ -84,14 +84,17 @@ def agreed(spec: Specification) -> agree.Agreement:
     return found
 
 
+@pytest.mark.deep
 def test_a_bound_k_is_no_constant_part(tmp_path: Path) -> None:
     assert agreed(module(tmp_path, CLASH, "INIT Init\nNEXT Next\nINVARIANTS TypeOK FirstIsZero\n")).states == 13
 
 
+@pytest.mark.deep
 def test_helpers_of_kernels_are_told_apart_by_all_that_they_do(tmp_path: Path) -> None:
     assert agreed(module(tmp_path, RANKS, "INIT Init\nNEXT Next\nINVARIANTS TypeOK Same\n")).states == 256
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("without", ["", '"a-b"', '"a_b"', '"a-b", "k_1"'])
 def test_actions_rules_and_constants_keep_their_own_names(tmp_path: Path, without: str) -> None:
     cfg = f"INIT Init\nNEXT Next\nINVARIANTS TypeOK Small\nCONSTANTS N = 1 k_1 = 5 has_R = 7 Without = {{{without}}}\n"

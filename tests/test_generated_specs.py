@@ -11,6 +11,7 @@ import random
 import tempfile
 from pathlib import Path
 
+import pytest
 from generated_specs import Writer
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
@@ -60,6 +61,7 @@ Chosen == <<Len(q) % 2>> = (IF f["a"] = 0 THEN <<N, 1>> ELSE <<N % 2>>)
 0>>. They refused the others, or did not get over them."""
 
 
+@pytest.mark.deep
 def test_what_was_found_before(tmp_path: Path) -> None:
     (tmp_path / "Found.tla").write_text(FOUND)
     invariants = "TypeOK OneOf Constant Pairs Nothing Same Empty Chosen"
@@ -71,6 +73,7 @@ def test_what_was_found_before(tmp_path: Path) -> None:
     assert set(found.unbroken) == {"Nothing"}
 
 
+@pytest.mark.deep
 @settings(max_examples=MODULES, derandomize=True, database=None, deadline=None, phases=[Phase.generate])
 @given(st.integers(min_value=0, max_value=1_000_000))
 def test_generated_specifications_agree_with_tlc(seed: int) -> None:

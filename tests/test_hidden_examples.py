@@ -47,6 +47,7 @@ def audited(header: Path, folder: Path, *arguments: str, runs: int, oracle: int 
     return code, json.loads(document.read_text())
 
 
+@pytest.mark.deep
 def test_the_good_program_passes_and_tlc_agrees(header: Path, tmp_path: Path) -> None:
     code, found = audited(header, tmp_path, runs=1000, oracle=50)
     assert (code, found["verdicts"]) == (0, {"pass": 1000, "fail": 0, "undecided": 0})
@@ -92,6 +93,7 @@ def in_part(full: Schema, part: Schema, number: int, stream: bytes) -> bytes:
     return LineReader(part, full.header.nodes, "a test").stream(raw)[1]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("flaw", [None, "KIP-101", "KIP-279"])
 def test_replication_is_judged_alike_with_variables_hidden(flaw: str | None, tmp_path: Path) -> None:
     """The audit computes a leader's knowledge of its followers and the high watermarks; no verdict and no first step

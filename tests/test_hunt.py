@@ -56,6 +56,7 @@ def test_a_flaw_is_found_within_so_many_steps() -> None:
     assert found.total.steps < 60_000  # it ended early
 
 
+@pytest.mark.deep
 def test_with_all_rules_nothing_is_found_and_coverage_grows() -> None:
     found = hunt(quarry(), {}, steps=60_000)
     assert not found.total.findings
@@ -76,6 +77,7 @@ def test_findings_are_judged_by_the_specification_with_the_rules_that_are_there(
     assert "not-a-step" in kinds
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["composed", "composed-transactions"])
 def test_a_composition_is_hunted_by_all_its_specifications(name: str) -> None:
     found = hunt(target(known_as(name)).job(1), {}, steps=4_000)
@@ -87,6 +89,7 @@ def test_a_composition_is_hunted_by_all_its_specifications(name: str) -> None:
 # --- one seed, one hunt ---------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_one_seed_is_one_hunt_for_each_number_of_islands() -> None:
     once = hunt(quarry(FLAW), {}, steps=25_000)
     assert summary(once) == summary(hunt(quarry(FLAW), {}, steps=25_000))
@@ -95,12 +98,14 @@ def test_one_seed_is_one_hunt_for_each_number_of_islands() -> None:
     assert summary(two) == summary(hunt(quarry(FLAW), {}, steps=25_000, islands=2))
 
 
+@pytest.mark.deep
 def test_on_spark_a_hunt_is_the_same(spark: Any) -> None:
     here = hunt(quarry(FLAW), {}, steps=12_000, islands=2)
     there = hunt(quarry(FLAW), {}, steps=12_000, islands=2, session=spark, packages=known_as("replication").packages())
     assert summary(here) == summary(there)
 
 
+@pytest.mark.deep
 def test_an_interrupted_hunt_comes_to_the_same_result(tmp_path: Path) -> None:
     class Enough(Exception):
         pass
@@ -144,6 +149,7 @@ def test_of_flaws_the_last_beginnings_are_kept() -> None:
     assert 200 < sum(map(bool, before)) < 600
 
 
+@pytest.mark.deep
 def test_a_beginning_of_a_flaw_ends_before_the_record_that_a_removed_rule_forbids() -> None:
     one = quarry(FLAW, until=None)
     part = one.parts[0]
@@ -231,6 +237,7 @@ def test_kinds_of_checks() -> None:
     assert {kinds[one.name] for one in part.specification.quiescence} == {"quiescence"}
 
 
+@pytest.mark.deep
 def test_a_row_is_timed_beside_its_pinned_profile() -> None:
     known = known_as("replication")
     assert isinstance(known, Protocol)
@@ -251,6 +258,7 @@ def test_a_row_is_timed_beside_its_pinned_profile() -> None:
 # --- the command ----------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 def test_the_command_finds_explains_and_says_how_to_see_it_again(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -141,6 +141,7 @@ def bare(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return installed(tmp_path_factory.mktemp("bare"), wheel)
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("command", "said"), REFUSED, ids=[command for command, _ in REFUSED])
 def test_without_its_extra_a_command_refuses_and_leaves_nothing(
     bare: Path, here: Path, command: str, said: str
@@ -154,6 +155,7 @@ def test_without_its_extra_a_command_refuses_and_leaves_nothing(
     assert sorted(here.iterdir()) == before
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("command", "code", "said"), WORKING, ids=[command for command, *_ in WORKING])
 def test_without_extras_a_command_works(bare: Path, here: Path, command: str, code: int, said: str) -> None:
     done = run(bare, here, command)
@@ -162,6 +164,7 @@ def test_without_extras_a_command_works(bare: Path, here: Path, command: str, co
     assert said in done.stdout
 
 
+@pytest.mark.deep
 def test_with_the_audit_s_extra_traces_are_simulated_and_audited(
     wheel: Path, here: Path, tmp_path_factory: pytest.TempPathFactory
 ) -> None:

@@ -46,6 +46,7 @@ def _until(condition: Any) -> bool:
     return False
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize(
     "arguments",

@@ -33,6 +33,7 @@ SUBJECTS = {
 }
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", SUBJECTS)
 def test_explicit_states_agree(name: str) -> None:
     """Every predicate on random states and near pairs; each has to be true and false somewhere to be compared."""

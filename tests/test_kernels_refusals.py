@@ -34,6 +34,7 @@ def compile_invariant(folder: Path, text: str) -> Kernels:
     return compile_kernels(load(folder / "Tiny.tla", folder / "Tiny.cfg"), folder / "kernels")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("text", "message"),
     [

@@ -96,6 +96,7 @@ def fails_before_its_damage(stream: bytes) -> bool:
     return any(verdict(resealed(one))[0] == 1 for one in ended)
 
 
+@pytest.mark.deep
 @given(st.lists(st.tuples(st.integers(min_value=0), st.integers(0, 255)), min_size=1, max_size=4))
 @example([(16, 0), (27, 129)])
 @example([(16, 0), (26, 130)])

@@ -13,6 +13,7 @@ from tidemark_conformance.tla.types import TFun, TInt, TSeq
 from tidemark_conformance.tla.values import Fn, ModelValue
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("make", [alphabet, two_phase])
 def test_states_and_cells_are_inverse(make) -> None:  # type: ignore[no-untyped-def]
     """Random states come back, within the bounds; the ghosts are the last cells."""

@@ -288,6 +288,7 @@ STEPS = st.one_of(
 )
 
 
+@pytest.mark.deep
 @settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(STEPS, min_size=1, max_size=3))
 def test_lint_calls_nothing_clean_that_is_beyond_a_limit(specification: Specification, steps: list[Step]) -> None:
@@ -312,6 +313,7 @@ def test_other_capacities_are_judged_by_other_checks(specification: Specificatio
         assert audited(dataclasses.replace(specification, capacities=capacities), too_long).exit_code == code
 
 
+@pytest.mark.deep
 def test_a_quiescence_of_the_same_name_is_judged_by_its_text(tmp_path: Path) -> None:
     """Of a text that changes while a process lives, as in an editor or a notebook."""
     (tmp_path / "Sender.cfg").write_text(CFG)

@@ -64,6 +64,7 @@ def test_every_header_declares_its_schema(schemas: dict[str, Schema]) -> None:
             )
 
 
+@pytest.mark.deep
 @given(st.data())
 def test_cells_mean_the_same_under_a_declared_schema(data: st.DataObject) -> None:
     """Random states of every specification, written and read by both: the same lines, the same bytes."""

@@ -20,6 +20,7 @@ def test_the_readme_has_a_picture() -> None:
     assert picture.wanted((ROOT / "README.md").read_text())
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("row", LINKED)
 def test_a_picture_is_current_and_marks_the_failing_step(row: str) -> None:
     drawn = picture.picture(row)

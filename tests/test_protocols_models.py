@@ -101,6 +101,7 @@ def test_a_model_that_holds_has_every_property_of_the_audit(suite: Suite) -> Non
     assert {name for parsed in large for name in parsed.properties} >= set(suite.audited.properties)
 
 
+@pytest.mark.deep
 @each
 def test_every_rule_is_needed_for_some_property(suite: Suite) -> None:
     """Some model falls without it."""

@@ -183,6 +183,7 @@ def test_a_known_open_condition_stays_open_untried() -> None:
     assert not found.closed
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("name", "action"),
     [
@@ -293,6 +294,7 @@ def test_a_theorem_is_no_proof_while_the_one_that_it_rests_on_is_open() -> None:
         assert working.grounded(module, above, 1, {"ReplicationInductive": closed}) == closed
 
 
+@pytest.mark.deep
 def test_the_largest_actions_are_judged_first(monkeypatch: pytest.MonkeyPatch) -> None:
     asked: list[str] = []
 
@@ -314,6 +316,7 @@ def test_the_largest_actions_are_judged_first(monkeypatch: pytest.MonkeyPatch) -
     assert asked[:2] == [last, proving.INIT]
 
 
+@pytest.mark.deep
 def test_under_other_rules_no_lemma_is_taken_from_another_theorem() -> None:
     above = theorem("ReplicationCoverageInductive")
     assert len(proving.Prover(above).given) > 20
@@ -340,6 +343,7 @@ def prove(folder: Path, name: str) -> int:
     return main(["prove", *given])
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", named(UNPROVED))
 def test_no_false_invariant_is_called_proved(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert prove(UNPROVED, name) in (2, 3)
@@ -348,6 +352,7 @@ def test_no_false_invariant_is_called_proved(name: str, capsys: pytest.CaptureFi
     assert "Traceback" not in said.err
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", named(PROVED))
 def test_a_specification_of_ones_own_is_proved(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert prove(PROVED, name) == 0

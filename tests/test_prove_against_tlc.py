@@ -47,6 +47,7 @@ def said(folder: Path, java: shared.Java) -> dict[str, str]:
     return found
 
 
+@pytest.mark.deep
 def test_tlc_finds_each_claim_false_that_is_not_proved(java: shared.Java) -> None:
     found = said(MODELS / "unproved", java)
     assert len(found) > 130

@@ -89,6 +89,7 @@ def test_a_composition_is_refused_before_anything_is_compiled(
     )
 
 
+@pytest.mark.deep
 def test_flawed_traces_are_judged_by_version_1_when_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """The recipe of docs/transactions.md: the output of simulate, and then that of explain."""
     out = tmp_path / "traces"

@@ -192,6 +192,7 @@ def table_module(expressions: list[str]) -> str:
     return HEAD + "\n".join(f"E{number} == {text}" for number, text in enumerate(expressions))
 
 
+@pytest.mark.deep
 def test_expressions_have_tlcs_values(tmp_path: Path) -> None:
     names = [f"E{number}" for number in range(len(TABLE))]
     spec = load(tmp_path, table_module(TABLE), CFG, "Table", names)

@@ -153,6 +153,7 @@ RUNS = [
 ]
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("one", "world"), RUNS)
 def test_a_command_does_what_its_page_says(one: Run, world: str, traces: Path, tmp_path: Path) -> None:
     given = [part.format(traces=traces, new=tmp_path / "new") for part in one.command.split()]
@@ -161,6 +162,7 @@ def test_a_command_does_what_its_page_says(one: Run, world: str, traces: Path, t
     assert re.search(one.says, done.stdout), done.stdout
 
 
+@pytest.mark.deep
 def test_every_protocol_is_simulated(tmp_path: Path) -> None:
     """Those that docs/commands.md names, with the parts of compositions where it says that they are."""
     (listed,) = re.findall(r"also: (.+?)\n    tidemark demo", LISTED, re.DOTALL)
@@ -200,6 +202,7 @@ def assert_shown(shown: list[str], printed: str) -> None:
             assert one == next(lines, "")
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("world", WORLDS)
 def test_a_flaw_is_found_and_explained_as_its_page_shows(world: str, tmp_path: Path) -> None:
     def does(command: str) -> subprocess.CompletedProcess[str]:
@@ -220,6 +223,7 @@ RATES = re.compile(r"\([\d.]+ s\)|in [\d.]+ s \([\d,]+ steps/s\)")
 """The rates in the closing lines of a demonstration, which differ from run to run."""
 
 
+@pytest.mark.deep
 def test_the_demonstration_counts_what_its_page_shows() -> None:
     """The whole of it, a minute: everything but its rates. Compiled only: a seed's run is the same as it is."""
     command = "tidemark demo exactly-once --partitions 6 --instances 3 --records 10000"

@@ -114,6 +114,7 @@ def test_an_unknown_rule_is_one_sentence(name: str, hint: str, capsys: pytest.Ca
     assert error.count("\n") == 1
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("name", ["owned_by_no_other", "42", "KIP-429"])
 def test_a_rule_is_found_by_its_python_name_and_by_its_row(name: str) -> None:
     assert [(card.name, cards.heading(card.home)) for card in cards.of_rule(name)] == [
@@ -121,6 +122,7 @@ def test_a_rule_is_found_by_its_python_name_and_by_its_row(name: str) -> None:
     ]
 
 
+@pytest.mark.deep
 def test_the_list_has_the_rows_of_each_specification_alone() -> None:
     """Rows of transactions and of exactly-once remove rules of this name; neither has the other's."""
     found = [one.rows for one in cards.listed() if one.name == "VerifyTransaction"]
@@ -129,6 +131,7 @@ def test_the_list_has_the_rows_of_each_specification_alone() -> None:
     assert sorted(map(bool, found)) == [True, True]
 
 
+@pytest.mark.deep
 def test_a_rule_of_two_specifications_has_two_cards_that_do_not_mix(capsys: pytest.CaptureFixture[str]) -> None:
     text = rule(capsys, "CommitOfMember", "--no-run")
     assert text.count("CommitOfMember  a rule of ") == 3
@@ -171,6 +174,7 @@ def test_a_card_shows_the_handler_that_asks_the_rule(rule: str, package: str, ac
     assert [shown.text for shown in found[0].lines] == [text[shown.number - 1] for shown in found[0].lines]
 
 
+@pytest.mark.deep
 def test_every_rule_is_asked_by_the_implementation_of_its_protocol() -> None:
     """None of the questions is a rule of another protocol: it stands in a module that is given these rules. A rule that
     nothing asks decides who serves: without it another node does."""
@@ -191,6 +195,7 @@ def _replaces_a_node(package: str, rule: str) -> bool:
     return any(snake_case(rule) in getattr(flaws, "FLAWED", {}) for flaws in protocols.modules(package, "flaws"))
 
 
+@pytest.mark.deep
 def test_a_rule_of_several_protocols_is_asked_by_each_in_its_own_functions() -> None:
     asked = {
         card.home.specification.path.stem: {ask.function for ask in card.asks}
@@ -202,6 +207,7 @@ def test_a_rule_of_several_protocols_is_asked_by_each_in_its_own_functions() -> 
     assert len(functions) == len(set(functions))
 
 
+@pytest.mark.deep
 def test_a_rule_is_asked_where_it_has_another_name_too() -> None:
     """ExactlyOnce gives its rules to the parts of other protocols, under these protocols' names."""
     [card] = [one for one in cards.of_rule("EpochNotOlder") if one.home.protocol == "exactly_once"]
@@ -262,6 +268,7 @@ def test_every_rule_has_the_python_of_its_protocol() -> None:
             assert cards.flawed_rules(home.package, rule, siblings), (one.protocol, rule)
 
 
+@pytest.mark.deep
 def test_what_tlc_is_asked_for_is_told_before(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -277,6 +284,7 @@ def test_what_tlc_is_asked_for_is_told_before(
     assert capsys.readouterr().err == "running TLC on TwoPhaseFlawed (once; the texts are above)\n"
 
 
+@pytest.mark.deep
 def test_without_java_the_card_has_its_text(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -92,6 +92,7 @@ def _start(server: Path) -> Iterator[Callable[[], shared.Java]]:
         java.close()
 
 
+@pytest.mark.deep
 def test_what_ran_before_changes_nothing(start: Callable[[], shared.Java]) -> None:
     """Forwards and backwards: verdict, property, counts, depth, and the place of an error."""
     alone = {which: run(which, None) for which in RUNS}
@@ -121,6 +122,7 @@ def test_a_java_that_ends_leaves_no_verdict(start: Callable[[], shared.Java]) ->
 ENDLESS = COUNTER.replace("count < Limit", "count < 2147483647")
 
 
+@pytest.mark.deep
 def test_the_budget_ends_the_java(start: Callable[[], shared.Java]) -> None:
     java = start()
     found = runner.run(
@@ -264,6 +266,7 @@ def test_a_model_that_holds_is_believed_if_the_control_falls(
     assert (outcome.result, runs, java.alive) == (right, asked, asked == [True])
 
 
+@pytest.mark.deep
 def test_every_control_falls_in_a_java_that_works(start: Callable[[], shared.Java]) -> None:
     """After a model that holds, too; and not where TLC leaves properties out."""
     java, jar = start(), toolchain.find_jar()

@@ -38,6 +38,7 @@ def test_every_protocol_has_an_entry() -> None:
     assert [one.protocol for one in SIMULATED] == list(protocols.protocols())
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("one", "profile"),
     [pytest.param(one, profile, id=f"{one.protocol}-{profile}") for one in SIMULATED for profile in one.profiles],
@@ -50,6 +51,7 @@ def test_deltas_are_all_that_changed(one: Simulated, profile: str, monkeypatch: 
         assert_deltas_are_all_that_changed(stream, states, one.parameters, f"seed {seed}")
 
 
+@pytest.mark.deep
 @each
 def test_one_seed_is_one_trace_under_any_hash_seed(one: Simulated) -> None:
     assert_one_seed_is_one_trace(one)

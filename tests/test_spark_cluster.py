@@ -128,6 +128,7 @@ def _many_files(two_phase: TwoPhase, folder: Path) -> None:
         write(folder / f"part-{part:02}.ndjson", header, named)
 
 
+@pytest.mark.deep
 def test_a_worker_dies_half_way_and_the_verdicts_are_the_same(
     spark: Any, two_phase: TwoPhase, cluster: Cluster, tmp_path: Path
 ) -> None:

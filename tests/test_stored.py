@@ -59,6 +59,7 @@ def hows(strip: Strip) -> list[str]:
 # --- real runs ------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("row", ["CAND-1", "CAND-4", "KIP-101", "KIP-279"])
 @pytest.mark.parametrize("flawed", [True, False])
 def test_each_brokers_lane_has_its_log_and_high_watermark_after_every_step(row: str, flawed: bool) -> None:
@@ -90,6 +91,7 @@ def test_a_lost_record_is_seen_where_the_elected_leader_lacks_it_and_from_there_
     assert (strip.marked, strip.tag, len(states[-1]["committed"])) == (True, "L3", len(strip.cells))
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("row", "how"), SHOWN.items())
 def test_a_picture_shows_the_harm_and_nothing_of_it_with_all_rules_in_force(row: str, how: str) -> None:
     flawed, _ = golden(row, True)

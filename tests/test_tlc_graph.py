@@ -134,6 +134,7 @@ def flawed() -> graph.Graph:
     return flawed_graph()
 
 
+@pytest.mark.deep
 def test_graph_has_violating_states_ground_edges_and_broken_properties(flawed: graph.Graph) -> None:
     assert (len(flawed.states), len(flawed.edges), len(flawed.initial)) == (527, 1054, 1)
     assert flawed.predicates["NothingFromNothing"].count(False) == 186
@@ -221,6 +222,7 @@ def test_a_graph_that_tlc_cannot_finish_is_refused() -> None:
         graph.dump(LEDGER, SOUND, budget_s=0.3)
 
 
+@pytest.mark.deep
 def test_domains_are_enumerated_however_tlc_prints_them(tmp_path: Path) -> None:
     (tmp_path / "Wide.tla").write_text(
         "---- MODULE Wide ----\nEXTENDS Naturals\nCONSTANT Node\nVARIABLE x\nInit == x = {}\n"

@@ -372,6 +372,7 @@ def test_rooms_are_private_and_removed() -> None:
     assert not three.exists()
 
 
+@pytest.mark.deep
 def test_an_archive_of_classes_is_made_once_and_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     """With it, without it, and with one that is damaged beyond use: TLC says the same."""
     monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))

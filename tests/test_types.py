@@ -93,6 +93,7 @@ def _values(kind: Type) -> st.SearchStrategy[Value]:
             )
 
 
+@pytest.mark.deep
 @given(st.data())
 def test_cells_and_values_are_inverse(data: st.DataObject) -> None:
     """Every value has cells within the bounds, and they give it back; equal cells are equal values."""
@@ -196,6 +197,7 @@ Next == Step
 MIXED = r"Tiny\.tla:7: values of unlike kinds meet in %s \(the string \"\w+\" and the model value \w\)"
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("type_ok", "message"),
     [

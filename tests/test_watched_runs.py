@@ -82,6 +82,7 @@ def _in_order(one: Simulated) -> list[tuple[str, Any]]:
     return sorted(one.header["variables"].items(), key=lambda item: item[1]["offset"])
 
 
+@pytest.mark.deep
 @each
 def test_a_change_that_an_action_does_not_declare_ends_the_run(one: Simulated, monkeypatch: pytest.MonkeyPatch) -> None:
     """Every declaration that some run needs is left out, one by one. Unwatched nothing notices: the stream is another
@@ -175,6 +176,7 @@ def test_a_worker_s_defect_is_the_run_s(spark: Any) -> None:
 # --- a batch is read off its records ----------------------------------------------------------------------------------
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("always")
 def test_a_record_that_a_coordinator_forgot_to_append_is_missed_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """It has changed its memory as if it had appended it. The blame is the step's that appends, not the commit's."""

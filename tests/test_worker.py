@@ -159,6 +159,7 @@ def _harmless(specification: Specification, family: str) -> Specification:
     return dataclasses.replace(specification, **{family: (Named(first.name, Lit(True, "bool"), first.loc), *rest)})
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     "change",
     [

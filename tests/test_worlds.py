@@ -94,6 +94,7 @@ def test_a_name_and_a_seed_are_one_trace(one: Simulated) -> None:
         assert alone.run(7).stream == known
 
 
+@pytest.mark.deep
 @each
 def test_a_beginning_is_the_beginning_of_its_run(one: Simulated) -> None:
     """Up to its record the trace is that of the beginning's own world and seed; two seeds then part. In a world that is

@@ -48,6 +48,7 @@ def results(protocol: str) -> dict[tuple[str, str], runner.TlcResult]:
     return {(row.id, rule): one.result for (row, rule), one in zip(cases, outcomes, strict=True)}
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(("row", "rule"), CASES)
 def test_each_rule_is_needed_or_named_as_superfluous(row: zoo.Row, rule: str) -> None:
     found = results(row.protocol)[row.id, rule]

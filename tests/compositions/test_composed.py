@@ -78,6 +78,7 @@ def test_the_counts_of_a_run_are_those_of_its_logs(headers: dict[str, dict[str, 
     assert all(any(one[i] != one[j] for one in seen) for i in range(4) for j in range(i))
 
 
+@pytest.mark.deep
 def test_the_groups_deltas_are_all_that_changed(
     headers: dict[str, dict[str, Any]], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -91,6 +92,7 @@ def test_the_groups_deltas_are_all_that_changed(
         assert_deltas_are_all_that_changed(stream, states, parameters, f"seed {seed}")
 
 
+@pytest.mark.deep
 def test_one_seed_is_one_run(headers: dict[str, dict[str, Any]]) -> None:
     partition, group = headers["replication"], headers["classic-group"]
     again = [COMPOSED.simulate(seed, partition, group) for seed in range(20)]

@@ -116,6 +116,7 @@ def differences(without: frozenset[str], profile: str, seeds: int) -> tuple[set[
     return found, {name: len(seen) for name, seen in values.items()}
 
 
+@pytest.mark.deep
 def test_the_recorder_says_what_the_mapping_says() -> None:
     found, values = differences(frozenset(), "chaos", 25)
     assert found == set()
@@ -123,6 +124,7 @@ def test_the_recorder_says_what_the_mapping_says() -> None:
     assert min(values[name] for name in ("open", "committed", "delivered")) > 15
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize(
     ("without", "profile"),
     [
@@ -139,6 +141,7 @@ def test_it_says_so_of_results_that_are_read_twice(without: set[str], profile: s
     assert values["stray"] > 1
 
 
+@pytest.mark.deep
 def test_it_says_so_of_offsets_that_are_committed_beside_the_transaction() -> None:
     without = frozenset({"CommitOutsideTransaction"})
     assert differences(without, "careless", 12)[0] == set()

@@ -95,17 +95,20 @@ def test_results_go_in_batches_to_the_partitions_of_their_keys() -> None:
         assert found.counts[happens] > 0
 
 
+@pytest.mark.deep
 def test_a_result_in_another_partition_than_its_keys_is_stray(monkeypatch: pytest.MonkeyPatch) -> None:
     assert strays(run().stream) == 0
     monkeypatch.setattr(batching_producer, "partition_for_key", lambda key, partitions: len(key) % partitions)
     assert strays(run().stream) > 0
 
 
+@pytest.mark.deep
 def test_retries_without_an_order_are_strays() -> None:
     """enable.idempotence=false: a leader that takes any sequence."""
     assert strays(run(frozenset({"SequenceIsNext", "RecognizeDuplicate"}), rebalances=20).stream) > 0
 
 
+@pytest.mark.deep
 def test_one_seed_is_one_run() -> None:
     assert run() == run()
     assert run().stream != run(seed=2).stream
@@ -131,6 +134,7 @@ def test_a_header_of_another_specification_is_refused() -> None:
         Demonstration(other, [1], 1, 1, 0, PROTOCOL.rules_without(()), 0, 0)
 
 
+@pytest.mark.deep
 def test_the_command_counts_and_audits(spark: Any, tmp_path: Path, capsys: Capture) -> None:
     assert main(["demo", "exactly-once", *SMALL, "-o", str(tmp_path / "run")]) == 0
     out = capsys.readouterr().out
@@ -159,6 +163,7 @@ def test_the_command_names_what_is_wrong(spark: Any, tmp_path: Path, capsys: Cap
     assert out.endswith("-o DIR keeps the trace, and `tidemark explain DIR` says why\n")
 
 
+@pytest.mark.deep
 def test_the_command_says_how_to_explain_what_it_kept(spark: Any, tmp_path: Path, capsys: Capture) -> None:
     for name, size in (("usual", SMALL), ("wide", ["--records", "140", "--instances", "7", "--crash", "1"])):
         out = tmp_path / name
@@ -196,6 +201,7 @@ def test_a_trace_has_the_workers_of_the_cfg_at_least(instances: int, nodes: tupl
     assert bool(found.constants) is (instances > 3)
 
 
+@pytest.mark.deep
 def test_a_run_that_does_not_fit_brings_a_configuration_of_its_own(spark: Any, tmp_path: Path, capsys: Capture) -> None:
     out = tmp_path / "run"
     few = ["--records", "70", "--instances", "7", "--crash", "1", "--rebalance", "1"]

@@ -55,6 +55,7 @@ def test_every_kind_of_event_of_a_profile_happens(profile: str, monkeypatch: pyt
     assert left == set()
 
 
+@pytest.mark.deep
 def test_every_mishap_of_a_long_run_happens(monkeypatch: pytest.MonkeyPatch) -> None:
     header = schema_of(load(SPEC, CONFIG)).with_nodes(["i1", "i2", "i3"]).to_json()
     left = waiting(Demonstration, {*MISHAPS, *DEMONSTRATION.weights}, monkeypatch)
