@@ -193,6 +193,7 @@ def test_bench_measures_everything_it_promises(
     assert kept == {"Other.audit.steps": 7.0, **values}
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("spark", "registered")
 def test_bench_loses_nothing_where_tlc_cannot_be_measured(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]

@@ -110,6 +110,7 @@ sys.exit(10 * main(["simulate", "classic-group", "--traces", "1", "-o", sys.argv
 """
 
 
+@pytest.mark.deep
 @needs_a_compiler
 def test_what_is_compiled_is_watched_as_well(tmp_path: Path) -> None:
     """Exit code 1 of the command, and the modules are compiled ones."""

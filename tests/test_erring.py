@@ -113,6 +113,7 @@ def test_errors_are_tlcs(java: shared.Java, first: int) -> None:
             assert (kernels, python) == (true, said), form
 
 
+@pytest.mark.deep
 def test_the_forms_err_in_some_states_only(java: shared.Java) -> None:
     """Of most forms TLC has a value in some states and an error in others, so that they tell something."""
     found = compared_from(java, 0)

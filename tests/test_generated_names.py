@@ -122,6 +122,7 @@ IDENTITY = [[[1, 1], [1, 1]], [[2, 2], [2, 2]]]
 FIRST = [[[1, 1], [0, 1]], [[2, 2], [0, 1]]]
 
 
+@pytest.mark.deep
 @pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("claimed", [IDENTITY, FIRST])
 def test_a_trace_that_is_no_behaviour_of_clash_does_not_pass(

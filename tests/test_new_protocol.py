@@ -21,6 +21,7 @@ from typing import Any
 
 import pytest
 
+pytestmark = pytest.mark.deep
 ROOT = Path(__file__).parent.parent
 FOLDERS = Path(__file__).parent / "two_phase" / "protocol"
 CODE = ("conformance", "impl", "spec", "tests", "traces")
@@ -139,7 +140,6 @@ def _tree(tmp_path_factory: pytest.TempPathFactory) -> Tree:
     return Tree(tmp_path_factory.mktemp("moved"))
 
 
-@pytest.mark.deep
 def test_its_traces_conform_and_show_every_action_and_both_sides_of_every_rule(tree: Tree) -> None:
     found = tree.audited(tree.simulated("right", "--traces", "300"), 0)
     assert (found["spec"], found["verdicts"]) == ("TwoPhaseCommit", {"pass": 300, "fail": 0, "undecided": 0})
@@ -150,7 +150,6 @@ def test_its_traces_conform_and_show_every_action_and_both_sides_of_every_rule(t
     assert all(side for sides in seen["rules"].values() for side in sides.values())
 
 
-@pytest.mark.deep
 @pytest.mark.parametrize(("row", "profile"), [("hasty-commit", "chaos"), ("forgotten-decision", "crashes")])
 def test_the_traces_of_a_flaw_are_flagged(tree: Tree, row: str, profile: str) -> None:
     found = tree.audited(tree.simulated(row, "--traces", "200", "--flaw", row, "--profile", profile), 1)
@@ -159,7 +158,6 @@ def test_the_traces_of_a_flaw_are_flagged(tree: Tree, row: str, profile: str) ->
     assert "not-a-step" in {kind for kind, _ in flagged}
 
 
-@pytest.mark.deep
 def test_it_is_hunted(tree: Tree) -> None:
     """With all its rules nothing is found; without one its property falls, with no profile made for it."""
     assert "nothing found" in tree.tidemark("hunt", "two-phase-commit", "--steps", "20000", "--seed", "1")
@@ -169,7 +167,6 @@ def test_it_is_hunted(tree: Tree) -> None:
     assert f"{ROWS['hasty-commit']} falls" in found
 
 
-@pytest.mark.deep
 def test_every_backend_agrees_with_tlc(tree: Tree) -> None:
     assert ", 0 differ" in tree.tidemark("agree", "--model", "TwoPhaseCommit")
 
@@ -178,7 +175,6 @@ def test_the_golden_scenarios_read_as_they_are_written(tree: Tree) -> None:
     assert "2 golden scenarios, 0 not as they should be" in tree.tidemark("golden", "--check", *ROWS)
 
 
-@pytest.mark.deep
 def test_a_rule_is_shown_in_specification_and_python(tree: Tree) -> None:
     card = tree.tidemark("rule", "CommitOnlyIfAllPrepared", "--no-run").partition("a rule of two_phase_commit")[2]
     assert re.search(r"TwoPhaseCommit\.tla:\d+  CommitOnlyIfAllPrepared == ", card)
@@ -186,7 +182,6 @@ def test_a_rule_is_shown_in_specification_and_python(tree: Tree) -> None:
     assert "TransactionManager.decide" in card
 
 
-@pytest.mark.deep
 def test_the_kill_matrix_has_its_rows(tree: Tree) -> None:
     assert "2 of 2 rows as expected" in tree.tidemark("zoo", *ROWS)
 
@@ -204,7 +199,6 @@ def passed(tree: Tree, names: Sequence[str], of: str) -> dict[str, int]:
     return Counter(re.findall(r"^tests/test_(\w+)\.py::.* PASSED", done.stdout, re.MULTILINE))
 
 
-@pytest.mark.deep
 def test_the_tests_of_all_protocols_take_it_in(tree: Tree) -> None:
     found = passed(tree, GENERAL, f"{OF_IT} or {OF_ALL}")
     assert found.keys() == set(GENERAL)

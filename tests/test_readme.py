@@ -46,6 +46,7 @@ EXPLAIN = (
 SHOWN: dict[str, Run | str] = {
     "make check": "minutes; it is the first thing that CI runs",
     "make test": "it is what runs this",
+    "make test-deep": "it is what runs this where it takes long",
     "make check-fresh": "as make check, and longer",
     "make check-deep": "an hour; for whoever changes a rule",
     "make hunt": "hours; tests/test_hunt.py hunts",

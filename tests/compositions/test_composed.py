@@ -18,6 +18,16 @@ from tidemark_conformance.tla.spec import load
 from tidemark_conformance.trace.schema import schema_of
 
 
+@pytest.fixture(scope="module")
+def composed() -> Composed:
+    return Composed("composed")
+
+
+@pytest.fixture(scope="module")
+def headers(composed: Composed) -> dict[str, dict[str, Any]]:
+    return composed.headers
+
+
 @pytest.mark.as_users_have_it
 @pytest.mark.parametrize("profile", sorted(PROFILES))
 def test_both_traces_of_a_run_conform(composed: Composed, profile: str) -> None:
@@ -105,6 +115,7 @@ def test_a_mix_takes_its_profiles_in_turns(headers: dict[str, dict[str, Any]]) -
         assert mixed.run(seed) == simulator(headers, profile).run(seed), profile
 
 
+@pytest.mark.deep
 def test_a_group_without_a_rule_is_flagged_over_a_replicated_log(composed: Composed) -> None:
     headers = composed.headers
     made = simulators.composed(

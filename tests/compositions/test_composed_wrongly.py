@@ -17,6 +17,16 @@ from tidemark.groups.purgatory import JOIN_TIMER
 from tidemark.groups.sim.network import Broker
 
 
+@pytest.fixture(scope="module")
+def composed() -> Composed:
+    return Composed("composed")
+
+
+@pytest.fixture(scope="module")
+def headers(composed: Composed) -> dict[str, dict[str, Any]]:
+    return composed.headers
+
+
 class LoadsTooMuch(ReplicatedLog[Any]):
     """A leader serves at once all records up to its log's end. It may lose some of them again, as in Kafka."""
 
