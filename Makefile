@@ -27,7 +27,7 @@ check: setup ## TLC on all but the deep models, simulation, audit on Spark, kill
 check-fresh: setup ## make check, without what earlier runs have found
 	@$(BIN)/tidemark verify --no-cache
 
-check-deep: setup ## the larger models and the rarity of row 19, too
+check-deep: setup ## the models that take longer and the rarity of row 19, too
 	@$(BIN)/tidemark verify --deep
 
 hunt: setup ## search by simulation, with all rules: MINUTES (60) for each protocol and composition
@@ -35,7 +35,7 @@ hunt: setup ## search by simulation, with all rules: MINUTES (60) for each proto
 
 PYTEST = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 
-test: setup ## the test suite: on the compiled implementation what users run there, then the rest
+test: setup ## the tests but the deep ones: some on the compiled implementation, the rest on plain Python
 	@$(PYTEST) --compiled -m 'not deep'
 	@$(PYTEST) -m 'not as_users_have_it and not deep'
 

@@ -46,8 +46,13 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     """With `--compiled` the other tests are left out: they reach into the modules.
 
+    No test is both `deep` and `as_users_have_it`, for nothing would run it on the compiled one.
+
     Files of few tests come first: those tests take longest, and at the end all processes have something small to do.
     """
+    for item in items:
+        if item.get_closest_marker("deep") and item.get_closest_marker("as_users_have_it"):
+            raise pytest.UsageError(f"{item.nodeid} is marked both deep and as_users_have_it: choose one")
     if config.getoption("--compiled"):
         others = [item for item in items if item.get_closest_marker("as_users_have_it") is None]
         config.hook.pytest_deselected(items=others)

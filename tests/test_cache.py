@@ -383,31 +383,37 @@ def test_a_verdict_of_tlc_is_not_believed_without_cache(
     assert "Traceback" not in capsys.readouterr().err
 
 
-def test_its_folders_replace_those_of_before_and_an_exception_leaves_them(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_cache_adopts_what_a_run_without_cache_made(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file replaces the one of its name, at any depth, and no other. A sealed folder that is there stays."""
     monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))
-    lasting = cache.folder("runs", "one")
-    for name in ("a", "b"):
-        (lasting / name).write_text("before")
-    cache.seal(lasting)
 
-    def make(fails: bool = False) -> None:
+    def make(text: str, folders: tuple[str, ...]) -> None:
+        for name in folders:
+            (cache.folder("runs", name) / "part").write_text(text)
+            cache.seal(cache.folder("runs", name))
+        cache.keep(cache.folder("kernels", "programs") / f"{folders[-1]}.pickle", text)
+        cache.keep(cache.folder("kernels", "programs") / "both.pickle", text)
+
+    def made() -> dict[str, str]:
+        return {file.stem: cache.recall(file, str) or "" for file in cache.folder("kernels", "programs").iterdir()}
+
+    def fail() -> None:
         with cache.fresh():
-            (cache.folder("runs", "one") / "a").write_text("after")
-            cache.seal(cache.folder("runs", "one"))
-            if fails:
-                raise KeyError
+            make("lost", ("a", "b"))
+            raise KeyError
 
+    make("before", ("a",))
     with pytest.raises(KeyError):
-        make(fails=True)
-    assert sorted(file.name for file in lasting.iterdir()) == [cache.SEAL, "a", "b"]
-    assert (lasting / "a").read_text() == "before"
-    make()
-    assert cache.sealed(lasting)
-    assert sorted(file.name for file in lasting.iterdir()) == [cache.SEAL, "a"]
-    assert (lasting / "a").read_text() == "after"
-    assert [one.name for one in (tmp_path / "cache").iterdir()] == ["runs"]
+        fail()
+    assert made() == {"a": "before", "both": "before"}
+    with cache.fresh():
+        assert made() == {}
+        make("after", ("a", "b"))
+    assert made() == {"a": "before", "b": "after", "both": "after"}
+    for name, text in (("a", "before"), ("b", "after")):
+        assert cache.sealed(cache.folder("runs", name))
+        assert (cache.folder("runs", name) / "part").read_text() == text
+    assert sorted(one.name for one in (tmp_path / "cache").iterdir()) == ["kernels", "runs"]
 
 
 @pytest.mark.parametrize(

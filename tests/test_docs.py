@@ -128,6 +128,22 @@ def test_a_number_without_a_row_is_explained_where_the_zoo_says() -> None:
                 assert re.search(rf"\b{number}\b", said), (number, page)
 
 
+GAP = r"\s+(?:\\\*\s*)?"
+"""Between two words, also those of a comment of two lines."""
+LISTED = rf"\d+(?:(?:,|{GAP}(?:and|or|to)|,{GAP}(?:and|or)){GAP}\d+)*"
+"""Numbers in a sentence: 1, 4 to 6 and 9."""
+
+
+def numbered(text: str) -> set[int]:
+    """The numbers of a list in a sentence. The numbers between two are left out: not all of them have a row."""
+    return {int(number) for number in re.findall(r"\d+", text)}
+
+
+def test_a_list_of_rows_is_read_whole() -> None:
+    (found,) = re.findall(rf"\b[Rr]ows?{GAP}({LISTED})", "Rows 1, 4 to 6,\n\\* 10 and 11 fall in 3 models.")
+    assert numbered(found) == {1, 4, 6, 10, 11}
+
+
 def test_a_row_that_a_text_names_is_in_the_zoo() -> None:
     for pattern in (
         "docs/**/*.md",
@@ -139,8 +155,9 @@ def test_a_row_that_a_text_names_is_in_the_zoo() -> None:
         "*.md",
     ):
         for file in ROOT.glob(pattern):
-            named = re.findall(r"\b[Rr]ows?\s+(?:\\\*\s*)?(\d+)", file.read_text(encoding="utf-8"))
-            assert {int(number) for number in named if int(number) < OUTSIDE} <= NUMBERED, file
+            found = re.findall(rf"\b[Rr]ows?{GAP}({LISTED})", file.read_text(encoding="utf-8"))
+            named = {number for numbers in found for number in numbered(numbers)}
+            assert {number for number in named if number < OUTSIDE} <= NUMBERED, file
 
 
 @pytest.mark.parametrize("file", generated.documents(ROOT), ids=lambda file: str(file.relative_to(ROOT)))

@@ -46,6 +46,10 @@ def _until(condition: Any) -> bool:
     return False
 
 
+BEGUN = {"audit": "pyspark-shell", "prove": "spawn_main"}
+"""A word of the process by which a command has begun."""
+
+
 @pytest.mark.deep
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 @pytest.mark.parametrize(
@@ -54,11 +58,12 @@ def _until(condition: Any) -> bool:
         ["check", "MCElections", "--no-cache"],
         ["agree", *(f"--model={name}" for name in MODELS), "--backend", "python"],
         ["audit", str(EXAMPLES / "two_phase" / "good.ndjson"), "--spark"],
+        ["prove", "ReplicationInductive"],
     ],
-    ids=["check", "agree", "audit"],
+    ids=["check", "agree", "audit", "prove"],
 )
 def test_nothing_is_left(arguments: list[str], number: signal.Signals, tmp_path: Path) -> None:
-    """The signal comes when the command's Java has just started."""
+    """The signal comes when the command's Java has just started, or when its processes are in the midst of proofs."""
     mark = f"MARK={uuid.uuid4().hex}"
     environment = {**os.environ, "MARK": mark.partition("=")[2], "TMPDIR": str(tmp_path)}
     if arguments[0] == "agree":
@@ -67,7 +72,8 @@ def test_nothing_is_left(arguments: list[str], number: signal.Signals, tmp_path:
     with subprocess.Popen(
         command, env=environment, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
     ) as process:
-        assert _until(lambda: _marked(mark, "pyspark-shell" if arguments[0] == "audit" else "tlc2.TLC"))
+        assert _until(lambda: _marked(mark, BEGUN.get(arguments[0], "tlc2.TLC")))
+        time.sleep(5 if arguments[0] == "prove" else 0)
         process.send_signal(number)
         _, said = process.communicate(timeout=PATIENCE_S)
     assert process.returncode == 128 + number

@@ -511,3 +511,20 @@ def test_a_verdict_of_tlc_depends_on_the_code_that_reads_it(monkeypatch: pytest.
     assert models.prepare(dataclasses.replace(model, distinct=1)).key == before
     monkeypatch.setattr(models.cache, "code", lambda *_: "other code")
     assert models.prepare(model).key != before
+
+
+def test_a_run_without_cache_that_fails_takes_the_place_of_one_that_passed(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path))
+
+    def asked(verdict: str, use: bool = True) -> tuple[str, bool]:
+        return kept.once("0" * 64, lambda: lambda: verdict, lambda made: made == "pass", use)()
+
+    assert asked("pass") == ("pass", False)
+    assert asked("fail") == ("pass", True)
+    with cache.fresh():
+        assert asked("fail", use=False) == ("fail", False)
+    assert asked("fail") == ("fail", False)
+    assert asked("pass") == ("pass", False)
+    assert asked("fail") == ("pass", True)

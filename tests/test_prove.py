@@ -455,5 +455,6 @@ def test_the_verdict_of_the_process_beside_is_believed_only_if_it_is_a_proof_and
     assert not before
     with proved.beside() as judged:
         assert judged() == (found, True)
+    monkeypatch.setattr(proved, "ALONE", "raise SystemExit(1)")
     with proved.beside(use=False) as judged:
-        assert not judged()[1]
+        assert judged() == (here, False), "what is kept is not asked"

@@ -8,7 +8,7 @@
   there. A sticky bit does not help, for it lets others add files. `trusted` refuses everything else. A container that
   runs as root on a mount of another user is refused, too: give it a folder of its own by TIDEMARK_CACHE.
 - `fresh` is `--no-cache`: this process, and all that it starts, work in an empty folder, so that nothing can be found.
-  The entries that they make replace those of earlier runs.
+  Their entries take the places of those of earlier runs. A folder of entries that is there already stays.
 """
 
 from __future__ import annotations
@@ -191,8 +191,8 @@ def _trusted_way(place: Path) -> None:
 
 @contextlib.contextmanager
 def fresh() -> Iterator[None]:
-    """This process and those that it starts find nothing of earlier runs. At the end their entries take the places of
-    those that were there; after an exception they are deleted."""
+    """This process and those that it starts find nothing of earlier runs. At the end their entries are adopted by the
+    cache (`_adopt`); after an exception they are deleted."""
     before = os.environ.get(paths.FRESH)
     root = folder()
     _sweep(root)
@@ -205,21 +205,22 @@ def fresh() -> Iterator[None]:
                 del os.environ[paths.FRESH]
             else:
                 os.environ[paths.FRESH] = before
-        _replace(root, empty)
+        _adopt(empty, root)
 
 
-def _replace(root: Path, made: Path) -> None:
-    """Move the entries of one folder, files and sealed folders, to another; there each replaces one of its name.
+def _adopt(made: Path, root: Path) -> None:
+    """Move entries from one folder to another. A file replaces the one of its name. A sealed folder that is there
+    already stays, for another process may be using it; its name says what is in it.
 
-    An entry that cannot be moved is left: it costs time only.
+    An entry that cannot be moved is lost: it costs time only.
     """
-    for entry in sorted(one for kind in made.iterdir() if kind.is_dir() for one in kind.iterdir()):
+    for entry in sorted(made.iterdir()):
+        place = root / entry.name
         with contextlib.suppress(OSError, Unusable):
-            place = folder(entry.parent.name) / entry.name
-            if place.is_dir():
-                aside = made / f"{entry.parent.name}.{place.name}.before"
-                os.rename(place, aside)
-            os.replace(entry, place)
+            if entry.is_dir() and not (entry / SEAL).exists():
+                _adopt(entry, folder(*place.relative_to(paths.cache_root()).parts))
+            elif entry.is_file() or not place.exists():
+                os.replace(entry, place)
 
 
 def _sweep(root: Path) -> None:

@@ -42,10 +42,14 @@ def held() -> Iterator[None]:
             signal.raise_signal(sent)
 
 
+PATIENCE_S = 60.0
+"""Seconds that a terminated process has for its cleaning up."""
+
+
 @contextlib.contextmanager
 def started(command: list[str], gently: bool = False, **options: Any) -> Iterator[subprocess.Popen[Any]]:
-    """A process, with its group if it has one of its own; it never outlives the block. `gently`: it is terminated, not
-    killed, and cleans up. `options`: of Popen."""
+    """A process, with its group if it has one of its own; it never outlives the block. `gently`: it is terminated and
+    cleans up; only one that takes longer than PATIENCE_S is killed. `options`: of Popen."""
     process: subprocess.Popen[Any] | None = None
     try:
         with held():
@@ -54,8 +58,13 @@ def started(command: list[str], gently: bool = False, **options: Any) -> Iterato
     finally:
         if process is not None:
             with process:  # waits, and closes its streams
+                group = options.get("start_new_session", False)
                 if process.poll() is None:
-                    _end(process, signal.SIGTERM if gently else signal.SIGKILL, options.get("start_new_session", False))
+                    _end(process, signal.SIGTERM if gently else signal.SIGKILL, group)
+                    with contextlib.suppress(subprocess.TimeoutExpired):
+                        process.wait(PATIENCE_S)
+                if process.poll() is None:
+                    _end(process, signal.SIGKILL, group)
 
 
 def _end(process: subprocess.Popen[Any], number: signal.Signals, group: bool) -> None:

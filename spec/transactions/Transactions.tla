@@ -482,8 +482,8 @@ EndVerdictV2(b, r) ==
 
 EndVerdict(b, r) == IF V2 THEN EndVerdictV2(b, r) ELSE EndVerdictV1(b, r)
 
-\* The decision. fenced: a takeover's or a time-out's. A fence takes the next epoch (prepareFenceProducerEpoch). In version 2 so does
-\* every other decision (prepareAbortOrCommit). If the epochs are used up, a new producer id comes with the completion.
+\* The decision. fenced: a takeover's or a time-out's. A fence takes the next epoch (prepareFenceProducerEpoch), but in version 1 behind
+\* a failed one. In version 2 so does every other decision (prepareAbortOrCommit), and if epochs are used up, a new id follows.
 EndRecord(b, result, fenced) ==
     LET m       == metadata[b]
         fences  == FenceOnTimeOut(fenced)

@@ -198,7 +198,7 @@ def test_a_plain_commit_counts_at_once() -> None:
 
 
 @pytest.mark.parametrize("transactional", [False, True])
-def test_a_commit_is_refused_as_a_whole(transactional: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_behind_a_refused_partition_none_is_committed(transactional: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """Its first partition finds another broker to be the coordinator; behind that this one would take the others."""
     group, members = grouped("a")
     handler = "handle_txn_offset_commit" if transactional else "commit_offset"

@@ -462,6 +462,16 @@ class TestTheLastEpoch:
         assert record is not None
         assert record.producer_epoch == LAST_EPOCH + 1
 
+    @pytest.mark.parametrize(("without", "epoch"), [((), LAST_EPOCH), (("FenceOnce",), LAST_EPOCH + 1)])
+    def test_in_version_1_a_fence_behind_a_failed_one_takes_no_epoch(
+        self, without: tuple[str, ...], epoch: int
+    ) -> None:
+        one = ongoing(LAST_EPOCH, PROTOCOL.rules_without({"EpochPerTransaction", *without}))
+        one.has_failed_epoch_fence = True
+        record = one.abort_timed_out_transaction()
+        assert record is not None
+        assert record.producer_epoch == epoch
+
     @pytest.mark.parametrize("fenced", [False, True])
     def test_in_version_1_no_decision_takes_an_id(self, fenced: bool) -> None:
         one = ongoing(LAST_EPOCH - 1, TV1)

@@ -150,8 +150,7 @@ def _key(subject: _Subject, arguments: argparse.Namespace) -> str:
 def _once(subject: _Subject, key: str, arguments: argparse.Namespace, say: Callable[[str], None]) -> agree.Agreement:
     """The comparison, kept for later runs if nothing differs."""
     found = _compare(subject, arguments, say)
-    if found.ok:
-        kept.keep(key, found)
+    kept.keep(key, found if found.ok else None)
     return found
 
 

@@ -344,8 +344,7 @@ def _matrix_line(
         with progress("flawed implementations") as bar:
             for one in matrix.kill(spark(), missing, known, bar):
                 killed[one.row.id] = one
-                if one.ok:
-                    kept.keep(keys[one.row.id], one)
+                kept.keep(keys[one.row.id], one if one.ok else None)
     by_name = {outcome.model.name: outcome for outcome in outcomes}
     models = {row.id: by_name.get(row.model) for row in rows}
     seconds = time.monotonic() - started

@@ -133,7 +133,10 @@ def build() -> Path:
             with temporary_folder("draft-", root) as draft:
                 _compile(draft)
                 cache.seal(draft)
-                draft.rename(home)
+                with contextlib.suppress(OSError):  # a run without cache was faster
+                    draft.rename(home)
+        if not cache.sealed(home):
+            raise Unusable(f"{home} is in the way of the compiled implementation: delete it")
     return home
 
 

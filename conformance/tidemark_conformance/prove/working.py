@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tidemark_conformance import machine
-from tidemark_conformance.processes import raise_on_sigterm
 from tidemark_conformance.prove import cores, inductive
 from tidemark_conformance.prove.cores import Cores, Kept
 from tidemark_conformance.prove.inductive import Theorem
@@ -90,19 +89,18 @@ def _spread(
     impossible: Cores,
 ) -> None:
     context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(
-        machine.cores(), mp_context=context, initializer=raise_on_sigterm, initargs=(SystemExit,)
-    ) as pool:
-        running = {pool.submit(one, job, limit, action, kept): action for action in longest_first(actions, kept)}
+    with concurrent.futures.ProcessPoolExecutor(machine.cores(), mp_context=context) as pool:
         try:
+            running = {pool.submit(one, job, limit, action, kept): action for action in longest_first(actions, kept)}
             for future in concurrent.futures.as_completed(running):
                 conditions, excluded = future.result()
                 _take(result, impossible, conditions, excluded)
                 told(running[future], conditions)
         except BaseException:
             pool.shutdown(wait=False, cancel_futures=True)
+            # They have nothing to clean up. An exception in them would be taken for the result of a task.
             for process in multiprocessing.active_children():
-                process.terminate()
+                process.kill()
             raise
 
 

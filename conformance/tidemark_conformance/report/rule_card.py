@@ -21,8 +21,8 @@ LABEL = 36
 
 
 def render_list(rules: Sequence[Listed], console: Console) -> None:
-    """Of every rule its name, the zoo rows that remove it, and the harm without it, with what the rule does where its
-    comment says so. Lines are wrapped at a terminal's edge; elsewhere each rule has one line."""
+    """Of every rule its name, the zoo rows that remove it, and the harm without it. The harm has the sentence before it
+    where it refers to that. Lines are wrapped at a terminal's edge; elsewhere each rule has one line."""
     console.print(Text(f"rule - what goes wrong without it (rows of {zoo.ZOO} before it)", style="bold"))
     console.print(Text("`tidemark rule NAME` shows the whole comment above a rule, and its formula", style="dim"))
     for specification in dict.fromkeys(rule.of for rule in rules):

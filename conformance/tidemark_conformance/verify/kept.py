@@ -142,8 +142,7 @@ def once(
 
     def finished() -> tuple[T, bool]:
         made = finish()
-        if sound(made):
-            keep(key, made)
+        keep(key, made if sound(made) else None)
         return made, False
 
     return finished
@@ -155,7 +154,10 @@ def recall(key: str) -> Any:
 
 
 def keep(key: str, found: object) -> None:
-    """Keep a verdict for later runs. Raises Unusable where the cache folder cannot be written."""
+    """Keep a verdict for later runs; None takes the place of an earlier one that is no longer believed.
+
+    Raises Unusable where the cache folder cannot be written.
+    """
     cache.keep(_file(key), found)
 
 

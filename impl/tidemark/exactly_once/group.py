@@ -184,8 +184,8 @@ class TransactionalGroup:
         return error
 
     def _commit_all(self, outcomes: Iterator[OffsetOutcome]) -> Errors:
-        """The answer to a commit of several partitions; behind a refused one none is handled. Kafka refuses a commit as
-        a whole, too (OffsetMetadataManager), but for metadata that are too large, which no commit here has."""
+        """The answer to a commit of several partitions: the first refusal. Behind it no partition is handled. Kafka
+        validates once for all of them (OffsetMetadataManager), but for the size of metadata, which are not here."""
         for outcome in outcomes:
             error = self._answer(outcome)
             if error is not Errors.NONE:

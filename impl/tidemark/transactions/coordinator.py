@@ -320,8 +320,8 @@ class TransactionCoordinator:
 
     def _decided(self, request: EndTxnRequest | None) -> TransactionLogValue:
         """The decision that a producer has asked for; None: it is fenced, and the transaction aborted. A fence takes
-        the next epoch (prepareFenceProducerEpoch). In TV2 so does every other decision (prepareAbortOrCommit). Where
-        the epochs are used up a new id follows with the completion."""
+        the next epoch (prepareFenceProducerEpoch), but in TV1 behind a failed one. In TV2 so does every other decision
+        (prepareAbortOrCommit). Where the epochs are used up in TV2 a new id follows with the completion."""
         value, rules, tv2, fenced = self.value, self._rules, self._tv2, request is None
         epoch, fences = value.producer_epoch, rules.fence_on_time_out(request)
         if fences and not rules.fence_once(self.has_failed_epoch_fence):
