@@ -100,7 +100,8 @@ def test_a_beginning_is_the_beginning_of_its_run(one: Simulated) -> None:
     """Up to its record the trace is that of the beginning's own world and seed; two seeds then part. In a world that is
     too quiet the healing comes first, so at least the three longest runs are asked."""
     wholes = [taken(one, stream(one, f"{number}", 3, steps=90)) for number in range(8)]
-    at = 25 if max(map(len, wholes)) >= 75 else max(map(len, wholes)) // 3
+    lengths = sorted(map(len, wholes))
+    at = 25 if lengths[4] >= 75 else lengths[-3] // 3  # half of the runs are so long, but of a protocol of few steps
     assert at >= 3
     lively = 0
     for number, whole in enumerate(wholes):
