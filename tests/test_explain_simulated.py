@@ -32,7 +32,7 @@ class Case:
 
     @property
     def asked(self) -> Explained:
-        """What the explanation must say."""
+        """The words that an explanation must have."""
         return self.simulated.explained
 
     @property

@@ -1,6 +1,6 @@
 """The proofs of `make check`: every theorem of spec/ judged from its kept cores, in a process of its own.
 
-The audits of traces leave a core idle for half of their time. Proofs need neither Spark nor Java, so they run beside
+The audits of traces do not fill two cores. Proofs need neither Spark nor Java, so they run beside
 the audits.
 """
 
