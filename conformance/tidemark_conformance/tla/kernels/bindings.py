@@ -70,7 +70,7 @@ def force(c: Context, body: Expr, env: Env) -> None:
         checked = c.checked
         with c.captured() as buffer:
             value = local(c, Local(uid, ""), env)
-        if c.checked != checked or any("+= 1" in line and f"p[{c.memory.coverage}" in line for line in buffer.lines):
+        if c.checked != checked or c.counts(buffer):
             c.drop(buffer)
             continue
         c.adopt(buffer)

@@ -77,7 +77,7 @@ def field(c: Context, value: Symbol, name: str) -> Symbol:
         case Update():
             return apply(c, value, Atom("0", (name,)))
         case Choice(condition, then, orelse):
-            return values.choice(c, condition, lambda: field(c, then(), name), lambda: field(c, orelse(), name))
+            return values.choice(c, condition, lambda: field(c, then, name), lambda: field(c, orelse, name))
         case Literal() | Seg() | Tup():
             pass
         case Place(_, TFun(domain, _, _), _) if name in domain:
@@ -149,8 +149,8 @@ def position(c: Context, key: Symbol, members: tuple[Value, ...], elem: Type) ->
         case Choice(condition, then, orelse), _:
             both: list[bool] = []
 
-            def side(part: Callable[[], Symbol]) -> Symbol:
-                code, total = position(c, part(), members, elem)
+            def side(part: Symbol) -> Symbol:
+                code, total = position(c, part, members, elem)
                 both.append(total)
                 return Int(code)
 
@@ -200,7 +200,7 @@ def apply(c: Context, function: Symbol, key: Symbol) -> Symbol:
             return _apply_update(c, base2, own, new, key)
         case Choice(condition, then, orelse):
             kept2 = values.keep(c, key)
-            return values.choice(c, condition, lambda: apply(c, then(), kept2), lambda: apply(c, orelse(), kept2))
+            return values.choice(c, condition, lambda: apply(c, then, kept2), lambda: apply(c, orelse, kept2))
     raise c.unsupported(f"a {values.kind_name(function)} is applied to an argument")
 
 
@@ -302,7 +302,7 @@ def length(c: Context, value: Symbol) -> Int:
                 hi.code if hi.lo is not None and hi.lo >= 0 else f"({hi.code} if {hi.code} > 0 else 0)", 0, hi.hi
             )
         case Choice(condition, then, orelse):
-            chosen = values.choice(c, condition, lambda: length(c, then()), lambda: length(c, orelse()))
+            chosen = values.choice(c, condition, lambda: length(c, then), lambda: length(c, orelse))
             return values.integer(c, chosen)
     raise c.unsupported(f"Len of a {values.kind_name(value)}")
 
@@ -351,7 +351,7 @@ def element(c: Context, value: Symbol, index: str) -> Symbol:
         case Place(_, TSeq() | TFun(), _):
             return element_at(c, value, index)
         case Choice(condition, then, orelse):
-            return values.choice(c, condition, lambda: element(c, then(), index), lambda: element(c, orelse(), index))
+            return values.choice(c, condition, lambda: element(c, then, index), lambda: element(c, orelse, index))
     parts = sequence_parts(c, value)
     return _element_of(c, parts, c.keep(index, "i"))
 
@@ -420,7 +420,7 @@ def domain_of(c: Context, value: Symbol) -> Symbol:
         case Update(base, _, _):
             return domain_of(c, base)
         case Choice(condition, then, orelse):
-            return values.choice(c, condition, lambda: domain_of(c, then()), lambda: domain_of(c, orelse()))
+            return values.choice(c, condition, lambda: domain_of(c, then), lambda: domain_of(c, orelse))
     names = field_names(value)
     if names is not None:
         return values.literal(c, frozenset(names))

@@ -286,6 +286,10 @@ class Context:
             buffer.scope.end()
             self.mode, self.checked, self.scratch, self.counting = outer, checked, scratch, counting
 
+    def counts(self, buffer: Captured) -> bool:
+        """Whether a buffer's lines count a rule's sides: they may be written only where the rule is asked."""
+        return any("+= 1" in line and f"p[{self.memory.coverage}" in line for line in buffer.lines)
+
     def drop(self, buffer: Captured) -> None:
         """Forget a buffer, and the checks in it."""
         buffer.scope.end()

@@ -1,7 +1,7 @@
 """Parts of a value that TLC evaluates where the value is built, although nobody may ask for them.
 
-The kernels write a part's code where the part is asked for. A part without a value would be no error then if nobody
-asks: `<<1 \\div 0, 1>>[2]`. So a part that may raise an evaluation error is computed where TLC computes it, once.
+The kernels write an element's or a result's code where it is asked for. Without a value it would be no error then if
+nobody asks: `{1 \\div 0 : x \\in S}`. So what may raise an evaluation error is computed where TLC computes it, once.
 
 TLC evaluates the items of a tuple, the fields of a record, and the new value of an EXCEPT. It evaluates the elements of
 an enumerated, filtered or mapped set. It evaluates a function literal for all its arguments, unless the literal is
@@ -15,10 +15,9 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from tidemark_conformance.errors import Unsupported
-from tidemark_conformance.tla.kernels import compound, iteration, sets, universes
+from tidemark_conformance.tla.kernels import compound, iteration, sets, universes, values
 from tidemark_conformance.tla.kernels.context import Context, Erring, Impossible, Mode, negated
 from tidemark_conformance.tla.kernels.symbols import (
-    Choice,
     Filter,
     Functions,
     Image,
@@ -38,20 +37,6 @@ from tidemark_conformance.tla.types import is_scalar
 _DESCRIBED = (Subsets, Product, Records, Functions, Sequences, Infinite)
 
 
-def part(c: Context, value: Symbol) -> Symbol:
-    """A value that becomes a part of another: the branch of an IF that it is, is evaluated now."""
-    if not isinstance(value, Choice) or not value.checked or c.mode is Mode.TYPE:
-        return value
-    computed = _computed(c, value)
-    if computed is not None:
-        return computed
-    with c.block(f"if {value.condition}:"):
-        part(c, value.then())
-    with c.block("else:"):
-        part(c, value.orelse())
-    return replace(value, checked=False)
-
-
 def elements(c: Context, value: Filter | Image) -> Symbol:
     """A filtered or mapped set: its predicate, or its expression, is evaluated for every element of the source."""
     if isinstance(value, Filter) and isinstance(value.source, _DESCRIBED):
@@ -61,26 +46,36 @@ def elements(c: Context, value: Filter | Image) -> Symbol:
 
 def arguments(c: Context, value: Literal) -> Symbol:
     """A function literal that is not applied: its expression is evaluated for every element of the domain."""
-    results = Image((lambda _: value.domain,), lambda chosen: part(c, value.body(chosen[0])))
+    results = Image((lambda _: value.domain,), lambda chosen: value.body(chosen[0]))
     return _whole(c, value, results)
 
 
 def update(c: Context, value: Update) -> Update:
-    """A function or record with an EXCEPT: the new value is evaluated if the key is in the domain."""
+    """A function or record with an EXCEPT: the new value is evaluated here if the key is in the domain, for all uses.
+
+    One that raises no error and counts a rule's sides is evaluated where it is used.
+    """
+    if c.mode is Mode.TYPE:
+        return value
     try:
-        if not may_err(c, lambda: part(c, value.value())):
-            return value
+        certain = not may_err(c, value.value)
     except Impossible:
         c.errs()
         c.line(f"need(p, {negated(_inside(c, value))})")
         return value
-    inside = _inside(c, value)
+    inside = "True" if certain else _inside(c, value)
+    with c.captured() as buffer:
+        new = values.keep(c, value.value())
+    if certain and c.counts(buffer):
+        c.drop(buffer)
+        return value
     if inside == "True":
-        new = part(c, value.value())
-        return replace(value, value=lambda: new)
-    with c.block(f"if {inside}:"):
-        part(c, value.value())
-    return value
+        c.adopt(buffer)
+    else:
+        buffer.scope.end()
+        c.line(f"if {inside}:")
+        c.nest(buffer.lines or ["pass"])
+    return replace(value, value=lambda: new)
 
 
 def _inside(c: Context, value: Update) -> str:

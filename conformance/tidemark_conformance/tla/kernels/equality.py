@@ -92,8 +92,8 @@ def _equal_choice(c: Context, a: Symbol, b: Symbol, must: bool) -> str:
         values.choice(
             c,
             pick.condition,
-            lambda: Bool(equal(c, pick.then(), b, must)),
-            lambda: Bool(equal(c, pick.orelse(), b, must)),
+            lambda: Bool(equal(c, pick.then, b, must)),
+            lambda: Bool(equal(c, pick.orelse, b, must)),
         ),
     )
 

@@ -284,7 +284,7 @@ def unchanged(c: Context, expr: Unchanged, env: Env) -> Symbol:
 
 
 def _set_enum(c: Context, expr: SetEnum, env: Env) -> Symbol:
-    return Enum(tuple(eager.part(c, evaluate(c, item, env)) for item in expr.items))
+    return Enum(tuple(evaluate(c, item, env) for item in expr.items))
 
 
 def _set_filter(c: Context, expr: SetFilter, env: Env) -> Symbol:
@@ -302,20 +302,20 @@ def _set_map(c: Context, expr: SetMap, env: Env) -> Symbol:
 
     quantifiers.domains(c, expr.binders[1:], env)
     sources = tuple((lambda chosen, binder=binder: evaluate(c, binder.domain, bind(chosen))) for binder in expr.binders)
-    image = Image(cast(Any, sources), lambda chosen: eager.part(c, evaluate(c, expr.body, bind(chosen))))
+    image = Image(cast(Any, sources), lambda chosen: evaluate(c, expr.body, bind(chosen)))
     return eager.elements(c, image)
 
 
 def _tuple(c: Context, expr: TupleLit, env: Env, lazy: bool) -> Symbol:
-    return Tup(tuple(eager.part(c, evaluate(c, item, env, lazy)) for item in expr.items))
+    return Tup(tuple(evaluate(c, item, env, lazy) for item in expr.items))
 
 
 def _record(c: Context, expr: RecordLit, env: Env) -> Symbol:
-    return Rec({name: eager.part(c, evaluate(c, value, env)) for name, value in expr.fields})
+    return Rec({name: evaluate(c, value, env) for name, value in expr.fields})
 
 
 def _record_set(c: Context, expr: RecordSet, env: Env) -> Symbol:
-    return Records({name: eager.part(c, evaluate(c, value, env)) for name, value in expr.fields})
+    return Records({name: evaluate(c, value, env) for name, value in expr.fields})
 
 
 def _function(c: Context, expr: FunctionLit, env: Env, lazy: bool) -> Symbol:
@@ -350,8 +350,8 @@ def _update(c: Context, expr: Except, env: Env, base: Symbol, at: int) -> Symbol
         return values.choice(
             c,
             base.condition,
-            lambda: _update(c, expr, env, then(), at),
-            lambda: _update(c, expr, env, orelse(), at),
+            lambda: _update(c, expr, env, then, at),
+            lambda: _update(c, expr, env, orelse, at),
         )
     key: Symbol | str = values.keep(c, evaluate(c, expr.path[at], env))
     if isinstance(key, Atom) and key.code.isdigit() and compound.is_record(base):
@@ -393,9 +393,7 @@ def _operator(c: Context, expr: Op, env: Env, lazy: bool) -> Symbol:
         return Bool(code if name == "eq" else negated(code))
     if name == "bigunion":
         return _bigunion(c, args[0], env)
-    asks = name in ("apply", "domain", "len")  # its first operand, whatever branch it is
     operands = [evaluate(c, arg, env, lazy=name == "apply" and arg is args[0]) for arg in args]
-    operands = [one if asks and at == 0 else eager.part(c, one) for at, one in enumerate(operands)]
     handler = operators.OPERATORS.get(name)
     if handler is None:
         raise c.unsupported(f"the operator {name}")
@@ -412,7 +410,7 @@ def _bigunion(c: Context, inner: Expr, env: Env) -> Symbol:
                 match strip(domain):
                     case Op("range", (Lit(1, "int"), Local(uid, _))) if uid == binder.uid:
                         cap = values.integer(c, evaluate(c, high, env))
-                        return Sequences(eager.part(c, evaluate(c, target, env)), cap)
+                        return Sequences(evaluate(c, target, env), cap)
     return Flat(evaluate(c, inner, env))
 
 

@@ -73,7 +73,7 @@ def _accumulate(c: Context, accumulator: Place, following: Address, value: Symbo
     if isinstance(value, Choice):
         for header, part in ((f"if {value.condition}:", value.then), ("else:", value.orelse)):
             with c.block(header):
-                _accumulate(c, accumulator, following, part())
+                _accumulate(c, accumulator, following, part)
         return
     if isinstance(value, Place) and value.base == accumulator.base:
         return

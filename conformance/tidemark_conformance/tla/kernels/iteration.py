@@ -67,7 +67,7 @@ def iterate(c: Context, value: Symbol, body: Callable[[Symbol], None], stop: str
                 return
             for header, part in ((f"if {condition}:", then), ("else:", orelse)):
                 with c.block(header):
-                    iterate(c, part(), body, stop)
+                    iterate(c, part, body, stop)
         case Subsets(source):
             _iterate_subsets(c, source, body, stop)
         case Product(parts):

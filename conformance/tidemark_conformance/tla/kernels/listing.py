@@ -89,7 +89,7 @@ def most_elements(c: Context, value: Symbol) -> int | None:
             return _total([most_elements(c, left), most_elements(c, right)])
         case Choice(_, then, orelse):
             with c.only(Mode.TYPE):
-                both = [most_elements(c, then()), most_elements(c, orelse())]
+                both = [most_elements(c, then), most_elements(c, orelse)]
             return None if None in both else max(cast("list[int]", both))
         case Subsets(source):
             count = most_elements(c, source)

@@ -159,6 +159,7 @@ class Lowering:
             raise NotImplementedError(f"a local is named as something else is: {name}")
         if slot is None:
             slot = here.slots[name] = here.entry.alloca(value.type, name=name)
+            here.entry.store(ir.Constant(value.type, 0), slot)  # a value on the ways that do not assign it
         kind = slot.type.pointee
         here.builder.store(self._truth(value) if kind is I1 else self._integer(value), slot)
 

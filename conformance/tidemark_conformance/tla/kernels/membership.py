@@ -113,7 +113,7 @@ def member(c: Context, value: Symbol, container: Symbol) -> str:
         case Choice(condition, then, orelse):
             kept5 = values.keep(c, value)
             chosen = values.choice(
-                c, condition, lambda: Bool(member(c, kept5, then())), lambda: Bool(member(c, kept5, orelse()))
+                c, condition, lambda: Bool(member(c, kept5, then)), lambda: Bool(member(c, kept5, orelse))
             )
             return values.truth(c, chosen)
     return _member_of_structure(c, value, container)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable
 
-from tidemark_conformance.tla.kernels import compound, eager, membership, values
+from tidemark_conformance.tla.kernels import compound, membership, values
 from tidemark_conformance.tla.kernels.context import Context, negated
 from tidemark_conformance.tla.kernels.symbols import (
     Bool,
@@ -84,7 +84,7 @@ def _negative(c: Context, a: Symbol) -> Symbol:
 
 
 def _append(c: Context, sequence: Symbol, item: Symbol) -> Symbol:
-    return Seg((*compound.sequence_parts(c, sequence), Item(eager.part(c, item))))
+    return Seg((*compound.sequence_parts(c, sequence), Item(item)))
 
 
 def _concat(c: Context, a: Symbol, b: Symbol) -> Symbol:

@@ -357,7 +357,7 @@ class Generator:
         if isinstance(value, Choice):
             for header, part in ((f"if {value.condition}:", value.then), ("else:", value.orelse)):
                 with c.block(header):
-                    self._assign(c, variable, part())
+                    self._assign(c, variable, part)
             return
         origin = value.origin if isinstance(value, Place) else None
         if origin is not None and origin.variable == number and origin.unit is None and not origin.primed:

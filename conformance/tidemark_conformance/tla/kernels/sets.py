@@ -45,7 +45,7 @@ def to_mask(c: Context, value: Symbol, kind: TSet) -> str:
             return f"({to_mask(c, left, kind)} | {to_mask(c, right, kind)})"
         case Choice(condition, then, orelse):
             merged = values.choice(
-                c, condition, lambda: Int(to_mask(c, then(), kind)), lambda: Int(to_mask(c, orelse(), kind))
+                c, condition, lambda: Int(to_mask(c, then, kind)), lambda: Int(to_mask(c, orelse, kind))
             )
             return cast(Int, merged).code
         case Flat(inner):

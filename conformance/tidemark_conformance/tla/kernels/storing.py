@@ -68,8 +68,8 @@ def scalar_code(c: Context, kind: Type, value: Symbol) -> str:
                 values.choice(
                     c,
                     condition,
-                    lambda: Int(scalar_code(c, kind, then())),
-                    lambda: Int(scalar_code(c, kind, orelse())),
+                    lambda: Int(scalar_code(c, kind, then)),
+                    lambda: Int(scalar_code(c, kind, orelse)),
                 ),
             ).code
     raise c.unsupported(f"a {values.kind_name(value)} where another kind is expected")
@@ -80,7 +80,7 @@ def store(c: Context, base: Address, kind: Type, value: Symbol, checked: bool = 
     if isinstance(value, Choice) and not is_scalar(kind):
         for header, branch in ((f"if {value.condition}:", value.then), ("else:", value.orelse)):
             with c.block(header):
-                store(c, base, kind, branch(), checked)
+                store(c, base, kind, branch, checked)
         return
     if is_scalar(kind):
         _store_scalar(c, base, kind, value, checked)

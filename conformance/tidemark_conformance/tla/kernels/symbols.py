@@ -154,15 +154,14 @@ class Seg:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """IF condition THEN then() ELSE orelse(), of compound values; the condition is a name.
+    """IF condition THEN then ELSE orelse, of compound values; the condition is a name.
 
-    `checked`: a branch may raise an evaluation error, where it is asked for.
+    Each branch has its value only where the condition has sent an evaluation through it.
     """
 
     condition: str
-    then: Callable[[], Symbol]
-    orelse: Callable[[], Symbol]
-    checked: bool = False
+    then: Symbol
+    orelse: Symbol
 
 
 @dataclass(frozen=True, slots=True)

@@ -79,7 +79,7 @@ def type_of(c: Context, value: Symbol) -> Type:
             both: list[Type] = []
             for part in (then, orelse):
                 with c.only(Mode.TYPE):
-                    both.append(type_of(c, part()))
+                    both.append(type_of(c, part))
             return join(both[0], both[1], c.loc)
         case Seg() | Literal():
             return _type_of_elements(c, value)
@@ -164,7 +164,7 @@ def universe(c: Context, value: Symbol) -> TSet | None:
             return _union_of(c, [universe(c, left), universe(c, right)])
         case Choice(_, then, orelse):
             with c.only(Mode.TYPE):
-                both = [universe(c, then()), universe(c, orelse())]
+                both = [universe(c, then), universe(c, orelse)]
             return _union_of(c, both)
         case Image():
             return _universe_of_image(c, value)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import cast
 
-from tidemark_conformance.tla.kernels.context import Captured, Context, Impossible, both
+from tidemark_conformance.tla.kernels.context import Context, Impossible, both
 from tidemark_conformance.tla.kernels.symbols import (
     Address,
     Atom,
@@ -200,10 +200,9 @@ def keep(c: Context, value: Symbol) -> Symbol:
 
 
 def choice(c: Context, condition: str, then: Callable[[], Symbol], orelse: Callable[[], Symbol]) -> Symbol:
-    """IF condition THEN then() ELSE orelse()."""
+    """IF condition THEN then() ELSE orelse(). The lines of both branches are written here, under the condition."""
     if condition in ("True", "False"):
         return then() if condition == "True" else orelse()
-    checked = c.checked
     with c.captured() as first:
         a = _possible(then)
     first.scope.end()
@@ -223,18 +222,22 @@ def choice(c: Context, condition: str, then: Callable[[], Symbol], orelse: Calla
         c.line("else:")
         c.nest([*second.lines, f"{name} = {code_b}"])
         return kind(name)
-    if isinstance(a, Place) and isinstance(b, Place) and a.kind == b.kind and not first.lines and not second.lines:
+    condition = c.named(condition)
+    if isinstance(a, Place) and isinstance(b, Place) and a.kind == b.kind:
         name = c.name("a")
-        c.line(f"{name} = ({a.base}) if {condition} else ({b.base})")
+        _branch(c, condition, [*first.lines, f"{name} = {a.base}"], [*second.lines, f"{name} = {b.base}"])
         return Place(Address(0, (name,)), a.kind)
-    errs = c.checked != checked or any(isinstance(one, Choice) and one.checked for one in (a, b))
-    c.checked = checked
-    return Choice(c.named(condition), _known(a, first, then), _known(b, second, orelse), errs)
+    _branch(c, condition, first.lines, second.lines)
+    return Choice(condition, a, b)
 
 
-def _known(value: Symbol, buffer: Captured, branch: Callable[[], Symbol]) -> Callable[[], Symbol]:
-    """A branch, not evaluated again where that would write no line: branches in branches would be so 2^depth times."""
-    return branch if buffer.lines else lambda: value
+def _branch(c: Context, condition: str, first: list[str], second: list[str]) -> None:
+    if first:
+        c.line(f"if {condition}:")
+        c.nest(first)
+    if second:
+        c.line("else:" if first else f"if not {condition}:")
+        c.nest(second)
 
 
 def _possible(branch: Callable[[], Symbol]) -> Symbol | None:
