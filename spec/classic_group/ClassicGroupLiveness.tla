@@ -20,9 +20,10 @@ CONSTANTS
 
 VARIABLES
     faults,        \* how many there were
-    started        \* the consumers that have been started
+    started,       \* the consumers that have been started
+    helped         \* did the last step help? It flips where none can
 
-liveVars == <<vars, faults, started>>
+liveVars == <<vars, faults, started, helped>>
 
 -----------------------------------------------------------------------------
 (* An assignor that balances *)
@@ -110,9 +111,9 @@ Steps(kinds) ==
     \/ "join time-out" \in kinds /\ Quiet /\ JoinTimeOut
     \/ "sync time-out" \in kinds /\ Quiet /\ SyncTimeOut
     \/ "resign" \in kinds /\ Quiet /\ \E b \in Brokers : Resign(b)
-Kinds == {"delivery", "poll", "heartbeats", "commits", "sessions", "join time-out", "sync time-out", "resign"}
+HelpfulKinds == {"delivery", "poll", "heartbeats", "commits", "sessions", "join time-out", "sync time-out", "resign"}
 
-Helpful == Steps(Kinds \ Unfair) /\ UNCHANGED <<faults, started>>
+Helpful == Steps(HelpfulKinds \ Unfair)
 
 -----------------------------------------------------------------------------
 (* Steps that do not *)
@@ -128,14 +129,18 @@ Fault ==
 Start(c) == c \notin started /\ (\E mode \in FirstModes : StartConsumer(c, mode)) /\ started' = started \cup {c}
 
 LiveInit ==
-    /\ Init /\ faults = 0 /\ started = {} /\ partitions = Partitions
+    /\ Init /\ faults = 0 /\ started = {} /\ partitions = Partitions /\ helped = FALSE
     /\ leaderAndEpoch.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
 LiveNext ==
-    \/ Steps(Kinds) /\ UNCHANGED <<faults, started>>
-    \/ Quiet /\ (\E c \in Clients : Start(c)) /\ UNCHANGED faults
-    \/ faults < MaxFaults /\ Fault /\ faults' = faults + (IF "end" \in Unfair THEN 0 ELSE 1) /\ UNCHANGED started
+    \/ Helpful /\ helped' = TRUE /\ UNCHANGED <<faults, started>>
+    \/ ~ENABLED <<Helpful>>_vars /\ helped' = ~helped /\ UNCHANGED <<vars, faults, started>>
+    \/ Steps(Unfair) /\ helped' = FALSE /\ UNCHANGED <<faults, started>>
+    \/ Quiet /\ (\E c \in Clients : Start(c)) /\ helped' = FALSE /\ UNCHANGED faults
+    \/ faults < MaxFaults /\ Fault /\ faults' = faults + (IF "end" \in Unfair THEN 0 ELSE 1) /\ helped' = FALSE /\ UNCHANGED started
 
-LiveSpec == LiveInit /\ [][LiveNext]_liveVars /\ WF_liveVars(Helpful)
+\* WF_vars(Helpful): steps that help go on, or there is none again and again. TLC asks for ENABLED once in each state so. Under WF
+\* it asks at each step, for each property.
+LiveSpec == LiveInit /\ [][LiveNext]_liveVars /\ []<><<helped'>>_liveVars
 
 -----------------------------------------------------------------------------
 (* What happens in the end *)

@@ -25,9 +25,10 @@ ASSUME Faults \subseteq {"give up", "lose", "lose request", "repeat", "fail-over
 
 VARIABLES
     work,          \* how many steps of the application there were
-    faults         \* how many faults
+    faults,        \* how many faults
+    helped         \* did the last step help? It flips where none can
 
-liveVars == <<vars, work, faults>>
+liveVars == <<vars, work, faults, helped>>
 
 -----------------------------------------------------------------------------
 (* Steps that help *)
@@ -59,9 +60,9 @@ Steps(kinds) ==
     \/ "commits" \in kinds /\ Quiet /\ CommitEntry(B)
     \/ "sweeps" \in kinds /\ Quiet /\ ExpireOffsets(B)
     \/ "resign" \in kinds /\ Quiet /\ \E b \in Brokers : Resign(b)
-Kinds == {"requests", "replies", "markers", "ends", "commits", "sweeps", "resign"}
+HelpfulKinds == {"requests", "replies", "markers", "ends", "commits", "sweeps", "resign"}
 
-Helpful == Steps(Kinds \ Unfair) /\ UNCHANGED <<work, faults>>
+Helpful == Steps(HelpfulKinds \ Unfair)
 
 -----------------------------------------------------------------------------
 (* Steps that do not *)
@@ -91,15 +92,19 @@ Fault ==
     \/ "fail-over" \in Faults /\ \E b \in Brokers, keep \in 0..Len(appended[B]) : BecomeCoordinator(b, keep)
 
 LiveInit ==
-    /\ Init /\ work = 0 /\ faults = 0
+    /\ Init /\ work = 0 /\ faults = 0 /\ helped = FALSE
     /\ leaderAndEpoch.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
 LiveNext ==
-    \/ Steps(Kinds) /\ UNCHANGED <<work, faults>>
-    \/ Quiet /\ Late /\ UNCHANGED <<work, faults>>
-    \/ Quiet /\ work < MaxWork /\ Working /\ work' = work + 1 /\ UNCHANGED faults
-    \/ faults < MaxFaults /\ Fault /\ faults' = faults + (IF "end" \in Unfair THEN 0 ELSE 1) /\ UNCHANGED work
+    \/ Helpful /\ helped' = TRUE /\ UNCHANGED <<work, faults>>
+    \/ ~ENABLED <<Helpful>>_vars /\ helped' = ~helped /\ UNCHANGED <<vars, work, faults>>
+    \/ Steps(Unfair) /\ helped' = FALSE /\ UNCHANGED <<work, faults>>
+    \/ Quiet /\ Late /\ helped' = FALSE /\ UNCHANGED <<work, faults>>
+    \/ Quiet /\ work < MaxWork /\ Working /\ work' = work + 1 /\ helped' = FALSE /\ UNCHANGED faults
+    \/ faults < MaxFaults /\ Fault /\ faults' = faults + (IF "end" \in Unfair THEN 0 ELSE 1) /\ helped' = FALSE /\ UNCHANGED work
 
-LiveSpec == LiveInit /\ [][LiveNext]_liveVars /\ WF_liveVars(Helpful)
+\* WF_vars(Helpful): steps that help go on, or there is none again and again. TLC asks for ENABLED once in each state so. Under WF
+\* it asks at each step, for each property.
+LiveSpec == LiveInit /\ [][LiveNext]_liveVars /\ []<><<helped'>>_liveVars
 
 -----------------------------------------------------------------------------
 (* What happens in the end *)

@@ -5,9 +5,6 @@
 (* controller decides, ends the sessions of brokers that are down and takes *)
 (* them back. Nothing that could answer for them is fair or even there: no  *)
 (* produce times out, no election is asked for. A fault happens or not.     *)
-(*                                                                         *)
-(* The same operator stands in the next-state relation and under WF: a      *)
-(* fair action with a weaker guard than the step would allow no behaviour.  *)
 (***************************************************************************)
 EXTENDS ReplicationProperties
 
@@ -83,24 +80,15 @@ Expire(b) == ~Running(b) /\ \E l \in Leaders : FenceBroker(b, l)
 Restart(b) == \E l \in Leaders : RegisterBroker(b, l)
 Return(b)  == \E l \in Leaders : UnfenceBroker(b, l)
 
-Help ==
-    \/ \E b \in Brokers :
-        \/ Hear(b) \/ Expand(b) \/ Expire(b) \/ Restart(b) \/ Return(b)
-        \/ ResendAlterPartition(b) \/ HandleAlterPartition(b) \/ HandleAlterPartitionReply(b)
-    \/ \E f, l \in Brokers : Fetch(f, l) \/ Answer(l, f) \/ Take(f, l)
-    \/ \E b \in Brokers, v \in Values : Reply(b, v)
-
------------------------------------------------------------------------------
-(* What is fair: what helps *)
-
-FairMetadata  == \A b \in Brokers : WF_vars(Hear(b))
-FairFetching  == \A f, l \in Brokers : WF_vars(Fetch(f, l)) /\ WF_vars(Answer(l, f)) /\ WF_vars(Take(f, l))
-FairReplies   == \A b \in Brokers, v \in Values : WF_vars(Reply(b, v))
-FairProposals ==
-    \A b \in Brokers :
-        /\ WF_vars(Expand(b)) /\ WF_vars(ResendAlterPartition(b))
-        /\ WF_vars(HandleAlterPartition(b)) /\ WF_vars(HandleAlterPartitionReply(b))
-FairSessions  == \A b \in Brokers : WF_vars(Expire(b)) /\ WF_vars(Restart(b)) /\ WF_vars(Return(b))
+\* The helpful steps of these kinds.
+Steps(kinds) ==
+    \/ "metadata" \in kinds /\ \E b \in Brokers : Hear(b)
+    \/ "fetching" \in kinds /\ \E f, l \in Brokers : Fetch(f, l) \/ Answer(l, f) \/ Take(f, l)
+    \/ "replies" \in kinds /\ \E b \in Brokers, v \in Values : Reply(b, v)
+    \/ "proposals" \in kinds /\ \E b \in Brokers :
+            Expand(b) \/ ResendAlterPartition(b) \/ HandleAlterPartition(b) \/ HandleAlterPartitionReply(b)
+    \/ "sessions" \in kinds /\ \E b \in Brokers : Expire(b) \/ Restart(b) \/ Return(b)
+HelpfulKinds == {"metadata", "fetching", "replies", "proposals", "sessions"}
 
 -----------------------------------------------------------------------------
 (* Faults: the environment's, and decisions that nothing asked for *)
