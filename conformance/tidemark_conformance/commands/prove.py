@@ -48,7 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = _chosen(arguments, inductive.modules())
     without = None if arguments.without is None else tuple(one for one in arguments.without.split(",") if one)
     found: list[proofs.Proof] = []
-    for name, (module, cfg) in chosen.items():
+    for name, (module, cfg) in inductive.grounds_first(chosen).items():
         theorem = inductive.read(name, module, cfg)
         if without is not None:
             unknown = sorted(set(without) - set(theorem.spec.module.rules))

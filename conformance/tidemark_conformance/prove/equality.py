@@ -24,6 +24,7 @@ from tidemark_conformance.prove.terms import (
     as_int,
     as_term,
     below,
+    compared,
     conj,
     disj,
     implies,
@@ -76,7 +77,7 @@ def same(a: Symbolic, b: Symbolic) -> Term:
         return term if flag else neg(term)
     if z3.is_expr(a) and z3.is_expr(b) and a.eq(b):
         return True
-    return a == b if z3.is_expr(a) else b == a
+    return compared(z3.Z3_mk_eq, a, b) if z3.is_expr(a) else compared(z3.Z3_mk_eq, b, a)
 
 
 def _images(fun: Fun) -> dict[object, Symbolic]:

@@ -31,6 +31,8 @@ from tidemark_conformance.prove.terms import (
     disj,
     known,
     neg,
+    operator,
+    parts_of,
 )
 from tidemark_conformance.tla.ir import (
     Case,
@@ -153,19 +155,19 @@ class Evaluator(Functions):
             return set()
         self.kept.append(term)
         found = {term.get_id()}
-        if z3.is_and(term):
-            return found.union(*(self._ids(part) for part in term.children()))
-        if z3.is_not(term) and z3.is_or(term.arg(0)):
-            return found.union(*(self._ids(neg(part)) for part in term.arg(0).children()))
+        if operator(term) == z3.Z3_OP_AND:
+            return found.union(*(self._ids(part) for part in parts_of(term)))
+        if operator(term) == z3.Z3_OP_NOT and operator(parts_of(term)[0]) == z3.Z3_OP_OR:
+            return found.union(*(self._ids(neg(part)) for part in parts_of(parts_of(term)[0])))
         return found
 
     def decided(self, term: Term) -> Term:
         """A condition, or True where the facts imply it syntactically."""
         if isinstance(term, bool) or term.get_id() in self.facts:
             return True if not isinstance(term, bool) else term
-        if z3.is_and(term):
-            return conj(*(self.decided(part) for part in term.children()))
-        if z3.is_or(term) and any(self.decided(part) is True for part in term.children()):
+        if operator(term) == z3.Z3_OP_AND:
+            return conj(*(self.decided(part) for part in parts_of(term)))
+        if operator(term) == z3.Z3_OP_OR and any(self.decided(part) is True for part in parts_of(term)):
             return True
         return term
 

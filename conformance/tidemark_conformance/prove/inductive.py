@@ -79,6 +79,15 @@ def modules(root: Path | None = None) -> dict[str, tuple[Path, Path]]:
     return found
 
 
+def grounds_first(theorems: dict[str, tuple[Path, Path]]) -> dict[str, tuple[Path, Path]]:
+    """The same, each theorem behind those of them that it rests on: so each is judged once."""
+
+    def below(name: str | None) -> int:
+        return 1 + below(read(name, *theorems[name]).rests_on) if name in theorems else 0
+
+    return dict(sorted(theorems.items(), key=lambda one: below(one[0])))
+
+
 def read(name: str, module: Path, cfg: Path, above: tuple[str, ...] = ()) -> Theorem:
     """The theorem of a module and a cfg. Raises Unusable where the module does not keep the conventions of proofs.
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import z3
 
-from tidemark_conformance.prove.terms import as_bool
+from tidemark_conformance.prove.terms import as_bool, implies
 from tidemark_conformance.prove.triggers import applications
 
 LIMIT = 24_000_000
@@ -40,9 +40,13 @@ class Session:
         self.literals = {name: z3.Bool(f"use {name}") for name in hypotheses}
         for name, terms in hypotheses.items():
             for term in terms:
-                self.solver.add(z3.Implies(self.literals[name], term))
+                self._add(implies(self.literals[name], term))
         for fact in facts:
-            self.solver.add(as_bool(fact))
+            self._add(as_bool(fact))
+
+    def _add(self, term: Any) -> None:
+        """Past the checks of z3's Python: hypotheses are many."""
+        z3.Z3_solver_assert(self.solver.ctx.ref(), self.solver.solver, term.as_ast())
 
     def ask(self, goal: Any, more: Iterable[Any] = (), part: int = 1) -> Answer:
         """Whether hypotheses and facts (and `more` facts) imply the goal, with one `part` of the limit."""

@@ -6,6 +6,7 @@ A scalar is a Python `bool` or `int`, a Z3 term, an `Atom` (a string or model va
 
 from __future__ import annotations
 
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -170,20 +171,42 @@ def conj(*parts: Term) -> Term:
             continue
         if part is False:
             return False
-        if z3.is_and(part):
-            found += part.children()
+        if operator(part) == z3.Z3_OP_AND:
+            found += parts_of(part)
         else:
             found.append(part)
     if not found:
         return True
-    return found[0] if len(found) == 1 else _and(found)
+    return found[0] if len(found) == 1 else _joined(z3.Z3_mk_and, found)
 
 
-def _and(parts: list[Any]) -> z3.BoolRef:
-    """The term of at least two propositions, past the checks of `z3.And`, which take longer than all else here."""
+def operator(term: Any) -> int:
+    """The operator of a term by the solver's number, -1 for a quantifier. Asked once of each Python object."""
+    found: int | None = term.__dict__.get("operator")
+    if found is None:
+        context, ast = term.ctx.ref(), term.as_ast()
+        applied = z3.Z3_is_app(context, ast)
+        found = z3.Z3_get_decl_kind(context, z3.Z3_get_app_decl(context, ast)) if applied else -1
+        term.operator = found
+    return found
+
+
+def parts_of(term: Any) -> list[Any]:
+    """The parts of a conjunction, a disjunction or a negation, looked up once for each Python object."""
+    found: list[Any] | None = term.__dict__.get("parts")
+    if found is None:
+        context, ast = term.ctx.ref(), term.as_ast()
+        count = z3.Z3_get_app_num_args(context, ast)
+        found = [z3.BoolRef(z3.Z3_get_app_arg(context, ast, at), term.ctx) for at in range(count)]
+        term.parts = found
+    return found
+
+
+def _joined(make: Any, parts: list[Any]) -> z3.BoolRef:
+    """The term of several propositions, past the checks of z3's Python, which take longer than all else here."""
     context = parts[0].ctx
     given = (z3.Ast * len(parts))(*[part.as_ast() for part in parts])
-    return z3.BoolRef(z3.Z3_mk_and(context.ref(), len(parts), given), context)
+    return z3.BoolRef(make(context.ref(), len(parts), given), context)
 
 
 def disj(*parts: Term) -> Term:
@@ -197,14 +220,16 @@ def disj(*parts: Term) -> Term:
         found.append(part)
     if not found:
         return False
-    return found[0] if len(found) == 1 else z3.Or(*found)
+    return found[0] if len(found) == 1 else _joined(z3.Z3_mk_or, found)
 
 
 def neg(term: Term) -> Term:
     """The negation."""
     if isinstance(term, bool):
         return not term
-    return term.arg(0) if z3.is_not(term) else z3.Not(term)
+    if operator(term) == z3.Z3_OP_NOT:
+        return parts_of(term)[0]
+    return z3.BoolRef(z3.Z3_mk_not(term.ctx.ref(), term.as_ast()), term.ctx)
 
 
 def implies(a: Term, b: Term) -> Term:
@@ -213,7 +238,9 @@ def implies(a: Term, b: Term) -> Term:
         return b
     if a is False or b is True:
         return True
-    return neg(a) if b is False else z3.Implies(a, b)
+    if b is False:
+        return neg(a)
+    return compared(z3.Z3_mk_implies, a, b)
 
 
 def as_bool(term: Term) -> z3.BoolRef:
@@ -223,7 +250,7 @@ def as_bool(term: Term) -> z3.BoolRef:
 
 def as_int(term: Term) -> Term:
     """A number as a Python integer or a Z3 term. Raises UnlistedError for a value of another kind."""
-    if type(term) is int or (z3.is_expr(term) and z3.is_int(term)):
+    if type(term) is int or isinstance(term, z3.ArithRef):
         return term
     if term is NOTHING:
         return 0
@@ -263,14 +290,15 @@ def settled(term: Term) -> Term:
     """A term with its constant parts computed: a Python value where all of it is."""
     if not z3.is_expr(term):
         return term
-    if z3.is_int_value(term):
+    kind = operator(term)
+    if kind == z3.Z3_OP_ANUM:
         return term.as_long()
-    if z3.is_const(term):
-        return True if z3.is_true(term) else False if z3.is_false(term) else term
-    if z3.is_bool(term):
+    if kind in (z3.Z3_OP_TRUE, z3.Z3_OP_FALSE):
+        return kind == z3.Z3_OP_TRUE
+    if z3.is_bool(term) or not _composed(term):
         return term
     term = z3.simplify(term)
-    return term.as_long() if z3.is_int_value(term) else term
+    return term.as_long() if operator(term) == z3.Z3_OP_ANUM else term
 
 
 def at_most(a: Term, b: Term) -> Term:
@@ -280,11 +308,22 @@ def at_most(a: Term, b: Term) -> Term:
         return bool(a <= b)
     if z3.is_expr(a) and z3.is_expr(b) and a.eq(b):
         return True
-    if (z3.is_expr(a) and z3.is_app(a) and a.num_args()) or (z3.is_expr(b) and z3.is_app(b) and b.num_args()):
+    if _composed(a) or _composed(b):
         difference = settled(a - b)
         if isinstance(difference, int):
             return difference <= 0
-    return b >= a if known(a) else a <= b
+    return compared(z3.Z3_mk_ge, b, a) if known(a) else compared(z3.Z3_mk_le, a, b)
+
+
+def compared(make: Any, a: Term, b: Term) -> z3.BoolRef:
+    """A relation of two scalars of one sort, past the checks of z3's Python."""
+    a, b = as_term(a), as_term(b)
+    return z3.BoolRef(make(a.ctx.ref(), a.as_ast(), b.as_ast()), a.ctx)
+
+
+def _composed(term: Term) -> bool:
+    """Whether a number is a term of others."""
+    return z3.is_expr(term) and operator(term) >= 0 and z3.Z3_get_app_num_args(term.ctx_ref(), term.as_ast()) > 0
 
 
 def below(a: Term, b: Term) -> Term:
@@ -348,7 +387,12 @@ def over(base: Range, holds: Callable[[Term], Term]) -> Term:
 
 def as_term(number: Term) -> Any:
     """A scalar as a Z3 term."""
-    return z3.IntVal(number) if known(number) else number
+    return _number(number) if known(number) else number
+
+
+@functools.cache
+def _number(number: int) -> Any:
+    return z3.IntVal(number)
 
 
 def is_set(value: Symbolic) -> bool:

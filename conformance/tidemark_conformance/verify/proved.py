@@ -83,7 +83,7 @@ def judge() -> list[Found]:
     """Every theorem, on all cores."""
     found: list[Found] = []
     judged: dict[str, bool] = {}
-    theorems = inductive.modules()
+    theorems = inductive.grounds_first(inductive.modules())
     with progress("proofs", "theorems") as bar:
         for at, (name, (module, cfg)) in enumerate(theorems.items()):
             bar.update(at, len(theorems))
