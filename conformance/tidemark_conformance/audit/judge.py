@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
@@ -16,10 +16,12 @@ from tidemark_conformance.audit.tally import EXAMPLES, Example, Group, Signature
 from tidemark_conformance.console.progress import say
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.tla.elaborate import WITHOUT
+from tidemark_conformance.tla.ir import Const, Expr, HasRule, Module, RuleGuard
 from tidemark_conformance.tla.kernels.driver import CAPACITY
 from tidemark_conformance.tla.kernels.runtime import Kernels, compile_kernels
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.values import show
+from tidemark_conformance.tla.walk import walk
 from tidemark_conformance.trace.schema import Schema, schema_of
 
 NOT_A_STEP = 0
@@ -83,6 +85,7 @@ class Judge:
             starting=lambda: say(
                 f"compiling the checks of {specification.module.name} (once per text and set of rules)"
             ),
+            form=(schema.layout, dict(schema.parameters)),
         )
         self._wanted = wanted
         self._snapshot = snapshot
@@ -168,6 +171,35 @@ _loaded: dict[object, tuple[object, Judge]] = {}
 """With what each asks, of which the key has but the names, and which limits it takes for capacities."""
 
 
+_schemas: dict[int, tuple[Module, object, Schema]] = {}
+"""The latest schema of each module, by its id, with the module and with all else that it was made of."""
+
+
+def _schema_for(specification: Specification) -> Schema:
+    """The schema, made once for all sets of rules where no set and no domain in it asks for a rule."""
+    module = specification.module
+    if any(_asks_for_rules(one) for form in _forms(module) for one in walk(form)):
+        return schema_of(specification)
+    constants = {name: value for name, value in specification.constants.items() if name != WITHOUT}
+    made_of = constants, specification.capacities, specification.hash
+    known = _schemas.get(id(module))
+    if known is None or known[0] is not module or known[1] != made_of:
+        known = _schemas[id(module)] = module, made_of, schema_of(specification)
+    return known[2]
+
+
+def _forms(module: Module) -> Iterator[Expr]:
+    """All sets and domains of a module that decide its schema."""
+    yield module.type_ok
+    yield from (param.domain for action in module.actions for param in action.params)
+    if module.observed is not None and module.observed.observer is not None:
+        yield module.observed.observer.domain
+
+
+def _asks_for_rules(one: Expr) -> bool:
+    return isinstance(one, HasRule | RuleGuard) or one == Const(WITHOUT)
+
+
 def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = False, located: bool = False) -> Judge:
     """The judge of a specification, made once per process; anew when a check says something else than it did."""
     checked = (specification.invariants, specification.properties, specification.quiescence)
@@ -188,5 +220,5 @@ def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = Fa
     asked = checked, specification.capacities
     known = _loaded.get(key)
     if known is None or known[0] != asked:
-        known = _loaded[key] = asked, Judge(specification, schema_of(specification), wanted, snapshot, located)
+        known = _loaded[key] = asked, Judge(specification, _schema_for(specification), wanted, snapshot, located)
     return known[1]

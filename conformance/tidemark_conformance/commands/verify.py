@@ -44,7 +44,7 @@ TRACES, STEPS, ORACLE = 20_000, 50, 20
 DEEP_TRACES = 200_000
 """As many traces instead, with --deep."""
 
-HUNTED_S = 3.0
+HUNTED_S = 2.0
 """Seconds for which each protocol and composition is hunted (fewer where fewer traces are asked for)."""
 
 COMPOSED = 10

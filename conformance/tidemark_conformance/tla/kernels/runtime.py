@@ -302,17 +302,20 @@ def _index(names: list[str], name: str, kind: str) -> int:
 
 
 def compile_kernels(
-    spec: Specification, folder: Path | None = None, starting: Callable[[], None] = lambda: None
+    spec: Specification,
+    folder: Path | None = None,
+    starting: Callable[[], None] = lambda: None,
+    form: tuple[Layout, dict[str, Parameters]] | None = None,
 ) -> Kernels:
     """The kernels of a specification, from the cache on disk if it has them.
 
     `<cache>/kernels` holds the generated programs and their object code. It may be copied to another machine, which
     compiles the programs again if it has another processor. `folder` overrides it; `starting` is called before work
-    that the cache does not spare. Raises Unsupported for constructs outside the conventions, with module and line.
+    that the cache does not spare. `form`: the layout and the actions' parameters, where they are at hand. Raises
+    Unsupported for constructs outside the conventions, with module and line.
     """
     constant = evaluator(spec, compile_python(spec).constant)
-    layout = layout_of(spec.module, constant)
-    parameters = action_parameters(spec.module, constant)
+    layout, parameters = form or (layout_of(spec.module, constant), action_parameters(spec.module, constant))
     root = folder or cache_root() / "kernels"
     told: list[bool] = []
 
