@@ -9,10 +9,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+import z3
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.paths import spec_root
-from tidemark_conformance.prove import cores, counterexample, inductive, proving, solving, working
+from tidemark_conformance.prove import cores, counterexample, equality, inductive, proving, solving, terms, working
 from tidemark_conformance.prove.universe import Universe
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import load
@@ -292,6 +293,33 @@ def test_a_theorem_is_no_proof_while_the_one_that_it_rests_on_is_open() -> None:
     module, _ = inductive.modules()["ReplicationCoverageInductive"]
     for closed in (False, True):
         assert working.grounded(module, above, 1, {"ReplicationInductive": closed}) == closed
+
+
+def test_a_theorem_is_judged_behind_those_that_it_rests_on() -> None:
+    known = inductive.modules()
+    chain = ["ReplicationInductive", "ReplicationCoverageInductive", "ReplicationCommitInductive"]
+    assert [name for name in inductive.grounds_first(known) if name in chain] == chain
+    ends = {name: known[name] for name in (chain[2], chain[0])}
+    assert list(inductive.grounds_first(ends)) == [chain[0], chain[2]]
+
+
+def test_terms_past_the_solvers_checks_are_the_ones_that_it_builds() -> None:
+    p, q, x, y = z3.Bool("p"), z3.Bool("q"), z3.Int("x"), z3.Int("y")
+    every = z3.ForAll([x], x >= y)
+    for made, built in [
+        (terms.conj(p, q), z3.And(p, q)),
+        (terms.disj(p, q), z3.Or(p, q)),
+        (terms.neg(p), z3.Not(p)),
+        (terms.implies(p, q), z3.Implies(p, q)),
+        (terms.at_most(3, x), x >= 3),
+        (terms.at_most(x, y), x <= y),
+        (equality.same(x, 3), x == 3),
+        (terms.conj(z3.And(p, q), every), z3.And(p, q, every)),
+    ]:
+        assert made.eq(built)
+    assert z3.is_quantifier(terms.neg(z3.Not(every)))
+    assert z3.is_quantifier(terms.parts_of(z3.And(p, every))[1])
+    assert [terms.operator(one) for one in (every, 7, z3.And(p, q))] == [-1, -1, z3.Z3_OP_AND]
 
 
 @pytest.mark.deep

@@ -24,7 +24,7 @@ from tidemark_conformance.implementation import packages
 from tidemark_conformance.implementation.packages import digest
 from tidemark_conformance.registry.specifications import with_rules_off
 from tidemark_conformance.spark.shipping import partition_work, unpacked
-from tidemark_conformance.tla.ir import Lit, Named
+from tidemark_conformance.tla.ir import HasRule, Lit, Named, Op
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.convert import convert
 from trace_lines import header_of, traces_of, write
@@ -192,7 +192,9 @@ def test_a_judge_is_kept_for_one_text_and_one_size(job: Job, monkeypatch: pytest
     else."""
     monkeypatch.setattr(judge_module, "_loaded", {})
     monkeypatch.setattr(judge_module, "schema_of", lambda _: None)
-    monkeypatch.setattr(judge_module, "Judge", lambda specification, *_: SimpleNamespace(specification=specification))
+    monkeypatch.setattr(
+        judge_module, "Judge", lambda specification, *_: SimpleNamespace(specification=specification, schema=None)
+    )
     one = job.specification
     others = [
         dataclasses.replace(one, hash="0" * 64),
@@ -203,6 +205,20 @@ def test_a_judge_is_kept_for_one_text_and_one_size(job: Job, monkeypatch: pytest
     made = [judge_for(each) for each in (one, *others)]
     assert [each.specification for each in made] == [one, *others]
     assert judge_for(one) is made[0]
+
+
+def test_judges_by_other_rules_share_a_schema_unless_it_asks_for_rules(
+    job: Job, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(judge_module, "_loaded", {})
+    whole = with_rules_off(job.specification, frozenset())
+    less = with_rules_off(job.specification, frozenset(job.specification.module.rules[:1]))
+    assert judge_for(whole).schema is judge_for(less).schema
+    asking = dataclasses.replace(
+        whole.module, type_ok=Op("and", (whole.module.type_ok, HasRule(job.specification.module.rules[0])))
+    )
+    one, other = (judge_module._schema_for(dataclasses.replace(each, module=asking)) for each in (whole, less))
+    assert one is not other
 
 
 def test_an_invariant_that_has_changed_is_judged_as_it_is_now(job: Job, rows: pa.RecordBatch) -> None:

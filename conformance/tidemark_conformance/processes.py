@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+import concurrent.futures
 import contextlib
+import multiprocessing
 import os
 import signal
 import subprocess
 import threading
 from collections.abc import Iterator
 from typing import Any
+
+from tidemark_conformance import machine
 
 
 def raise_on_sigterm(exception: type[BaseException]) -> Any:
@@ -40,6 +44,23 @@ def held() -> Iterator[None]:
             signal.signal(number, handler)
         for sent in waiting:
             signal.raise_signal(sent)
+
+
+@contextlib.contextmanager
+def side_by_side() -> Iterator[concurrent.futures.ProcessPoolExecutor]:
+    """Fresh processes, as many as there are cores, for tasks that leave nothing to clean up: an exception kills them.
+
+    An exception raised in them would be taken for the result of a task.
+    """
+    context = multiprocessing.get_context("spawn")
+    with concurrent.futures.ProcessPoolExecutor(machine.cores(), mp_context=context) as pool:
+        try:
+            yield pool
+        except BaseException:
+            pool.shutdown(wait=False, cancel_futures=True)
+            for process in multiprocessing.active_children():
+                process.kill()
+            raise
 
 
 PATIENCE_S = 60.0

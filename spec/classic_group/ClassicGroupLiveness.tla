@@ -21,7 +21,7 @@ CONSTANTS
 VARIABLES
     faults,        \* how many there were
     started,       \* the consumers that have been started
-    helped         \* did the last step help? It flips where none can
+    helped         \* was the last step one of Helpful? It flips where none is possible
 
 liveVars == <<vars, faults, started, helped>>
 
@@ -113,6 +113,8 @@ Steps(kinds) ==
     \/ "resign" \in kinds /\ Quiet /\ \E b \in Brokers : Resign(b)
 HelpfulKinds == {"delivery", "poll", "heartbeats", "commits", "sessions", "join time-out", "sync time-out", "resign"}
 
+ASSUME Unfair \subseteq HelpfulKinds \cup {"end"}
+
 Helpful == Steps(HelpfulKinds \ Unfair)
 
 -----------------------------------------------------------------------------
@@ -132,14 +134,14 @@ LiveInit ==
     /\ Init /\ faults = 0 /\ started = {} /\ partitions = Partitions /\ helped = FALSE
     /\ leaderAndEpoch.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
 LiveNext ==
-    \/ Helpful /\ helped' = TRUE /\ UNCHANGED <<faults, started>>
+    \/ <<Helpful>>_vars /\ helped' = TRUE /\ UNCHANGED <<faults, started>>
     \/ ~ENABLED <<Helpful>>_vars /\ helped' = ~helped /\ UNCHANGED <<vars, faults, started>>
     \/ Steps(Unfair) /\ helped' = FALSE /\ UNCHANGED <<faults, started>>
     \/ Quiet /\ (\E c \in Clients : Start(c)) /\ helped' = FALSE /\ UNCHANGED faults
     \/ faults < MaxFaults /\ Fault /\ faults' = faults + (IF "end" \in Unfair THEN 0 ELSE 1) /\ helped' = FALSE /\ UNCHANGED started
 
-\* WF_vars(Helpful): steps that help go on, or there is none again and again. TLC asks for ENABLED once in each state so. Under WF
-\* it asks at each step, for each property.
+\* Weak fairness of Helpful: such steps go on for ever, or there is none again and again, and then `helped` flips. So TLC evaluates
+\* ENABLED once in each state; under WF_vars it does at each step, for each property. Steps of one kind may starve another.
 LiveSpec == LiveInit /\ [][LiveNext]_liveVars /\ []<><<helped'>>_liveVars
 
 -----------------------------------------------------------------------------

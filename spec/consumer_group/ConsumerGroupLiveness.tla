@@ -20,7 +20,7 @@ CONSTANTS
 VARIABLES
     faults,        \* how many there were
     started,       \* the consumers that have been started
-    helped         \* did the last step help? It flips where none can
+    helped         \* was the last step one of Helpful? It flips where none is possible
 
 liveVars == <<vars, faults, started, helped>>
 
@@ -70,9 +70,12 @@ Steps(kinds) ==
     \/ "resign" \in kinds /\ Quiet /\ \E b \in Brokers : Resign(b)
 HelpfulKinds == {"delivery", "listener", "heartbeats", "commits", "sessions", "resign"}
 
+ASSUME Unfair \subseteq HelpfulKinds \cup {"end"}
+
 Helpful == Steps(HelpfulKinds \ Unfair)
 
-\* Some step of these kinds is possible. (ENABLED Steps(kinds), by hand: TLC evaluates an ENABLED without remembering what a LET is.)
+\* Some step of these kinds is possible: ENABLED Steps(kinds), by hand. TLC evaluates an ENABLED without remembering what a LET is.
+\* Where it were true and no step possible, no behaviour would be fair, and every property would hold (PossibleIsEnabled).
 Possible(kinds) ==
     \/ "delivery" \in kinds /\ \E c \in Clients : heartbeatRpc[c].type \in {"heartbeat", "answered"}
     \/ "listener" \in kinds /\ Quiet /\ \E c \in Clients : consumer[c].running /\ (consumer[c].reconciling \/ consumer[c].state = "RECONCILING")
@@ -80,6 +83,8 @@ Possible(kinds) ==
     \/ "commits" \in kinds /\ Quiet /\ appended[leaderAndEpoch.broker] # <<>>
     \/ "sessions" \in kinds /\ Quiet /\ \E b \in Brokers : Serving(b) /\ \E m \in Present(group[b]) : ~Alive(m)
     \/ "resign" \in kinds /\ Quiet /\ \E b \in Brokers : Serving(b) /\ ~Acting(b)
+
+PossibleIsEnabled == Possible(HelpfulKinds \ Unfair) = ENABLED <<Helpful>>_vars
 
 -----------------------------------------------------------------------------
 (* Steps that do not *)
@@ -107,15 +112,15 @@ LiveInit ==
     /\ Init /\ faults = 0 /\ started = {} /\ partitions = Partitions /\ helped = FALSE
     /\ leaderAndEpoch.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
 LiveNext ==
-    \/ Helpful /\ helped' = TRUE /\ UNCHANGED <<faults, started>>
+    \/ <<Helpful>>_vars /\ helped' = TRUE /\ UNCHANGED <<faults, started>>
     \/ ~Possible(HelpfulKinds \ Unfair) /\ helped' = ~helped /\ UNCHANGED <<vars, faults, started>>
     \/ Steps(Unfair) /\ helped' = FALSE /\ UNCHANGED <<faults, started>>
     \/ Quiet /\ (\E c \in Clients : Start(c)) /\ helped' = FALSE /\ UNCHANGED faults
     \/ Quiet /\ LateRequests /\ helped' = FALSE /\ UNCHANGED <<faults, started>>
     \/ faults < MaxFaults /\ Fault /\ faults' = faults + (IF "end" \in Unfair THEN 0 ELSE 1) /\ helped' = FALSE /\ UNCHANGED started
 
-\* WF_vars(Helpful): steps that help go on, or there is none again and again. TLC asks for ENABLED once in each state so. Under WF
-\* it asks at each step, for each property.
+\* Weak fairness of Helpful: such steps go on for ever, or there is none again and again, and then `helped` flips. So TLC evaluates
+\* Possible once in each state; under WF_vars it evaluates ENABLED at each step, for each property. Steps of one kind may starve another.
 LiveSpec == LiveInit /\ [][LiveNext]_liveVars /\ []<><<helped'>>_liveVars
 
 -----------------------------------------------------------------------------

@@ -19,7 +19,7 @@ ASSUME Unfair \subseteq {"init", "join", "consume", "marker", "read"}
 
 VARIABLES
     faults,     \* how many there were
-    helped      \* did the last step help? It flips where none can
+    helped      \* was the last step one of Helpful? It flips where none is possible
 
 liveVars == <<vars, faults, helped>>
 
@@ -89,12 +89,12 @@ Fault ==
 
 LiveInit == Init /\ input = [p \in Partitions |-> Records] /\ faults = 0 /\ helped = FALSE
 LiveNext ==
-    \/ Helpful /\ helped' = TRUE /\ UNCHANGED faults
+    \/ <<Helpful>>_vars /\ helped' = TRUE /\ UNCHANGED faults
     \/ ~ENABLED <<Helpful>>_vars /\ helped' = ~helped /\ UNCHANGED <<vars, faults>>
     \/ Steps(Unfair \cup {"late"}) /\ helped' = FALSE /\ UNCHANGED faults
     \/ faults < MaxFaults /\ Fault /\ faults' = faults + 1 /\ helped' = FALSE
 
-\* WF_vars(Helpful): steps that help go on, or there is none again and again. TLC asks for ENABLED once in each state so. Under WF
-\* it asks at each step, for each property.
+\* Weak fairness of Helpful: such steps go on for ever, or there is none again and again, and then `helped` flips. So TLC evaluates
+\* ENABLED once in each state; under WF_vars it does at each step, for each property. Steps of one kind may starve another.
 LiveSpec == LiveInit /\ [][LiveNext]_liveVars /\ []<><<helped'>>_liveVars
 =============================================================================

@@ -19,7 +19,7 @@ ASSUME Unfair \subseteq {"bump", "commit", "give up", "resolve"}
 
 VARIABLES
     faults,     \* how many there were
-    helped      \* did the last step help? It flips where none can
+    helped      \* was the last step one of Helpful? It flips where none is possible
 
 liveVars == <<vars, faults, helped>>
 
@@ -90,12 +90,13 @@ Fault ==
 
 LiveInit == Init /\ faults = 0 /\ helped = FALSE
 LiveNext ==
-    \/ Helpful /\ helped' = TRUE /\ UNCHANGED faults
+    \/ <<Helpful>>_vars /\ helped' = TRUE /\ UNCHANGED faults
     \/ ~ENABLED <<Helpful>>_vars /\ helped' = ~helped /\ UNCHANGED <<vars, faults>>
     \/ (GivingUp \/ Steps(Unfair)) /\ helped' = FALSE /\ UNCHANGED faults
     \/ faults < MaxFaults /\ Fault /\ faults' = faults + 1 /\ helped' = FALSE
 
-\* The first is WF_vars(Helpful): steps that help go on, or there is none again and again. TLC asks for ENABLED once in each state
-\* so. Under WF it asks at each step, for each property.
+\* The third conjunct is weak fairness of Helpful: such steps go on for ever, or there is none again and again, and then `helped`
+\* flips. So TLC evaluates ENABLED once in each state; under WF_vars it does at each step, for each property. Within Helpful
+\* steps of one kind may starve another.
 LiveSpec == LiveInit /\ [][LiveNext]_liveVars /\ []<><<helped'>>_liveVars /\ WF_vars(GivingUp)
 =============================================================================

@@ -26,7 +26,7 @@ ASSUME Faults \subseteq {"give up", "lose", "lose request", "repeat", "fail-over
 VARIABLES
     work,          \* how many steps of the application there were
     faults,        \* how many faults
-    helped         \* did the last step help? It flips where none can
+    helped         \* was the last step one of Helpful? It flips where none is possible
 
 liveVars == <<vars, work, faults, helped>>
 
@@ -62,6 +62,8 @@ Steps(kinds) ==
     \/ "resign" \in kinds /\ Quiet /\ \E b \in Brokers : Resign(b)
 HelpfulKinds == {"requests", "replies", "markers", "ends", "commits", "sweeps", "resign"}
 
+ASSUME Unfair \subseteq HelpfulKinds \cup {"end"}
+
 Helpful == Steps(HelpfulKinds \ Unfair)
 
 -----------------------------------------------------------------------------
@@ -95,15 +97,15 @@ LiveInit ==
     /\ Init /\ work = 0 /\ faults = 0 /\ helped = FALSE
     /\ leaderAndEpoch.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
 LiveNext ==
-    \/ Helpful /\ helped' = TRUE /\ UNCHANGED <<work, faults>>
+    \/ <<Helpful>>_vars /\ helped' = TRUE /\ UNCHANGED <<work, faults>>
     \/ ~ENABLED <<Helpful>>_vars /\ helped' = ~helped /\ UNCHANGED <<vars, work, faults>>
     \/ Steps(Unfair) /\ helped' = FALSE /\ UNCHANGED <<work, faults>>
     \/ Quiet /\ Late /\ helped' = FALSE /\ UNCHANGED <<work, faults>>
     \/ Quiet /\ work < MaxWork /\ Working /\ work' = work + 1 /\ helped' = FALSE /\ UNCHANGED faults
     \/ faults < MaxFaults /\ Fault /\ faults' = faults + (IF "end" \in Unfair THEN 0 ELSE 1) /\ helped' = FALSE /\ UNCHANGED work
 
-\* WF_vars(Helpful): steps that help go on, or there is none again and again. TLC asks for ENABLED once in each state so. Under WF
-\* it asks at each step, for each property.
+\* Weak fairness of Helpful: such steps go on for ever, or there is none again and again, and then `helped` flips. So TLC evaluates
+\* ENABLED once in each state; under WF_vars it does at each step, for each property. Steps of one kind may starve another.
 LiveSpec == LiveInit /\ [][LiveNext]_liveVars /\ []<><<helped'>>_liveVars
 
 -----------------------------------------------------------------------------

@@ -1,6 +1,6 @@
 ------------------------ MODULE ReplicationLiveness ------------------------
 (***************************************************************************)
-(* What must happen, what is fair, and what is a fault. An action is fair   *)
+(* What must happen, what helps, and what is a fault. An action may be fair *)
 (* only if it helps: brokers hear of metadata, fetch and answer; the        *)
 (* controller decides, ends the sessions of brokers that are down and takes *)
 (* them back. Nothing that could answer for them is fair or even there: no  *)

@@ -105,6 +105,7 @@ LiveNext ==
     \/ (Helpful \/ Begin) /\ UNCHANGED faults
     \/ faults < MaxFaults /\ Fault /\ faults' = faults + 1
 
+\* Each kind is fair by itself: under weak fairness of their union DecidedCompletes falls.
 LiveSpec ==
     /\ LiveInit /\ [][LiveNext]_liveVars
     /\ \A c \in Clients :

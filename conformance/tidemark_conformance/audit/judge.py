@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from heapq import nsmallest
 
@@ -15,13 +15,13 @@ from tidemark_conformance.audit.result import by_number
 from tidemark_conformance.audit.tally import EXAMPLES, Example, Group, Signature, Tally
 from tidemark_conformance.console.progress import say
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.tla import walk
 from tidemark_conformance.tla.elaborate import WITHOUT
-from tidemark_conformance.tla.ir import Const, Expr, HasRule, Module, RuleGuard
+from tidemark_conformance.tla.ir import Expr
 from tidemark_conformance.tla.kernels.driver import CAPACITY
 from tidemark_conformance.tla.kernels.runtime import Kernels, compile_kernels
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.values import show
-from tidemark_conformance.tla.walk import walk
 from tidemark_conformance.trace.schema import Schema, schema_of
 
 NOT_A_STEP = 0
@@ -171,45 +171,46 @@ _loaded: dict[object, tuple[object, Judge]] = {}
 """With what each asks, of which the key has but the names, and which limits it takes for capacities."""
 
 
-_schemas: dict[int, tuple[Module, object, Schema]] = {}
-"""The latest schema of each module, by its id, with the module and with all else that it was made of."""
-
-
 def _schema_for(specification: Specification) -> Schema:
-    """The schema, made once for all sets of rules where no set and no domain in it asks for a rule."""
+    """The schema, that of a judge by other rules where no set and no domain in it asks for a rule."""
     module = specification.module
-    if any(_asks_for_rules(one) for form in _forms(module) for one in walk(form)):
-        return schema_of(specification)
-    constants = {name: value for name, value in specification.constants.items() if name != WITHOUT}
-    made_of = constants, specification.capacities, specification.hash
-    known = _schemas.get(id(module))
-    if known is None or known[0] is not module or known[1] != made_of:
-        known = _schemas[id(module)] = module, made_of, schema_of(specification)
-    return known[2]
+    forms = [module.type_ok, *(param.domain for action in module.actions for param in action.params)]
+    if module.observed is None and not any(map(_asks_for_rules, forms)):
+        for _, judge in _loaded.values():
+            if _same_but_rules(judge.specification, specification):
+                return judge.schema
+    return schema_of(specification)
 
 
-def _forms(module: Module) -> Iterator[Expr]:
-    """All sets and domains of a module that decide its schema."""
-    yield module.type_ok
-    yield from (param.domain for action in module.actions for param in action.params)
-    if module.observed is not None and module.observed.observer is not None:
-        yield module.observed.observer.domain
+def _asks_for_rules(form: Expr) -> bool:
+    found = walk.mentioned(form)
+    return bool(found.rules) or WITHOUT in found.constants
 
 
-def _asks_for_rules(one: Expr) -> bool:
-    return isinstance(one, HasRule | RuleGuard) or one == Const(WITHOUT)
+def _same_but_rules(one: Specification, other: Specification) -> bool:
+    """Whether two specifications are of one module, as it was read once, under the same constants but the rules."""
+    return (
+        one.module is other.module
+        and one.hash == other.hash
+        and one.capacities == other.capacities
+        and _constants(one) == _constants(other)
+    )
+
+
+def _constants(specification: Specification) -> list[tuple[str, str]]:
+    """The constants but the rules, as texts: TRUE equals 1 in Python."""
+    return sorted((name, show(value)) for name, value in specification.constants.items() if name != WITHOUT)
 
 
 def judge_for(specification: Specification, wanted: int = 0, snapshot: bool = False, located: bool = False) -> Judge:
     """The judge of a specification, made once per process; anew when a check says something else than it did."""
     checked = (specification.invariants, specification.properties, specification.quiescence)
-    constants = sorted((name, show(value)) for name, value in specification.constants.items() if name != WITHOUT)
     key = (
         specification.module.name,
         str(specification.path),
         str(specification.cfg),
         specification.hash,
-        tuple(constants),
+        tuple(_constants(specification)),
         specification.without,
         tuple((one.name, one.body) for one in specification.module.actions),
         tuple(tuple(one.name for one in family) for family in checked),

@@ -48,6 +48,7 @@ def run(arguments: argparse.Namespace) -> int:
     chosen = _chosen(arguments, inductive.modules())
     without = None if arguments.without is None else tuple(one for one in arguments.without.split(",") if one)
     found: list[proofs.Proof] = []
+    judged: dict[str, bool] = {}
     for name, (module, cfg) in inductive.grounds_first(chosen).items():
         theorem = inductive.read(name, module, cfg)
         if without is not None:
@@ -57,10 +58,12 @@ def run(arguments: argparse.Namespace) -> int:
         if arguments.list:
             proofs.lemmas(theorem, console)
             continue
-        judged = {one.theorem.name: one.result.closed for one in found if without is None}
         found.append(_prove(theorem, module, cfg, without, arguments, limit, console, judged))
+        if without is None:
+            judged[name] = found[-1].result.closed
     if arguments.list:
         return 0
+    found.sort(key=lambda one: list(chosen).index(one.theorem.name))
     document.write(proofs.document(found), arguments.json)
     proofs.render(found, console)
     return 0 if all(one.closed for one in found) else 3

@@ -7,7 +7,8 @@ the proof keeps.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import functools
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -79,13 +80,20 @@ def modules(root: Path | None = None) -> dict[str, tuple[Path, Path]]:
     return found
 
 
-def grounds_first(theorems: dict[str, tuple[Path, Path]]) -> dict[str, tuple[Path, Path]]:
-    """The same, each theorem behind those of them that it rests on: so each is judged once."""
+def grounds_first(theorems: Mapping[str, tuple[Path, Path]]) -> dict[str, tuple[Path, Path]]:
+    """The same, each theorem behind those of them that it rests on: a theorem below is judged before it is asked for.
 
-    def below(name: str | None) -> int:
-        return 1 + below(read(name, *theorems[name]).rests_on) if name in theorems else 0
+    Raises Unusable as `read` does.
+    """
+    known = {**modules(), **theorems}
 
-    return dict(sorted(theorems.items(), key=lambda one: below(one[0])))
+    @functools.cache
+    def below(name: str) -> int:
+        """How many theorems it rests on, one on another."""
+        under = read(name, *known[name]).rests_on
+        return 1 + below(under) if under in known else 0
+
+    return {name: theorems[name] for name in sorted(theorems, key=below)}
 
 
 def read(name: str, module: Path, cfg: Path, above: tuple[str, ...] = ()) -> Theorem:

@@ -40,7 +40,7 @@ class Session:
         self.literals = {name: z3.Bool(f"use {name}") for name in hypotheses}
         for name, terms in hypotheses.items():
             for term in terms:
-                self._add(implies(self.literals[name], term))
+                self._add(as_bool(implies(self.literals[name], term)))
         for fact in facts:
             self._add(as_bool(fact))
 

@@ -181,7 +181,9 @@ def conj(*parts: Term) -> Term:
 
 
 def operator(term: Any) -> int:
-    """The operator of a term by the solver's number, -1 for a quantifier. Asked once of each Python object."""
+    """The operator of a term by the solver's number, -1 where there is none. Asked once of each Python object."""
+    if not z3.is_expr(term):
+        return -1
     found: int | None = term.__dict__.get("operator")
     if found is None:
         context, ast = term.ctx.ref(), term.as_ast()
@@ -197,9 +199,14 @@ def parts_of(term: Any) -> list[Any]:
     if found is None:
         context, ast = term.ctx.ref(), term.as_ast()
         count = z3.Z3_get_app_num_args(context, ast)
-        found = [z3.BoolRef(z3.Z3_get_app_arg(context, ast, at), term.ctx) for at in range(count)]
+        found = [_proposition(z3.Z3_get_app_arg(context, ast, at), term.ctx) for at in range(count)]
         term.parts = found
     return found
+
+
+def _proposition(ast: Any, context: Any) -> z3.BoolRef:
+    quantified = z3.Z3_get_ast_kind(context.ref(), ast) == z3.Z3_QUANTIFIER_AST
+    return z3.QuantifierRef(ast, context) if quantified else z3.BoolRef(ast, context)
 
 
 def _joined(make: Any, parts: list[Any]) -> z3.BoolRef:
@@ -387,7 +394,7 @@ def over(base: Range, holds: Callable[[Term], Term]) -> Term:
 
 def as_term(number: Term) -> Any:
     """A scalar as a Z3 term."""
-    return _number(number) if known(number) else number
+    return _number(int(number)) if known(number) else number
 
 
 @functools.cache

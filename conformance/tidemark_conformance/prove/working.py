@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import concurrent.futures
 import functools
-import multiprocessing
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from tidemark_conformance import machine
+from tidemark_conformance.processes import side_by_side
 from tidemark_conformance.prove import cores, inductive
 from tidemark_conformance.prove.cores import Cores, Kept
 from tidemark_conformance.prove.inductive import Theorem
@@ -88,20 +88,12 @@ def _spread(
     result: Result,
     impossible: Cores,
 ) -> None:
-    context = multiprocessing.get_context("spawn")
-    with concurrent.futures.ProcessPoolExecutor(machine.cores(), mp_context=context) as pool:
-        try:
-            running = {pool.submit(one, job, limit, action, kept): action for action in longest_first(actions, kept)}
-            for future in concurrent.futures.as_completed(running):
-                conditions, excluded = future.result()
-                _take(result, impossible, conditions, excluded)
-                told(running[future], conditions)
-        except BaseException:
-            pool.shutdown(wait=False, cancel_futures=True)
-            # They have nothing to clean up. An exception in them would be taken for the result of a task.
-            for process in multiprocessing.active_children():
-                process.kill()
-            raise
+    with side_by_side() as pool:
+        running = {pool.submit(one, job, limit, action, kept): action for action in longest_first(actions, kept)}
+        for future in concurrent.futures.as_completed(running):
+            conditions, excluded = future.result()
+            _take(result, impossible, conditions, excluded)
+            told(running[future], conditions)
 
 
 def _take(result: Result, impossible: Cores, conditions: list[Condition], excluded: dict[str, frozenset[str]]) -> None:

@@ -14,6 +14,7 @@ from tidemark_conformance.console.progress import progress
 from tidemark_conformance.hunt.hunting import hunt
 from tidemark_conformance.hunt.showing import command, said
 from tidemark_conformance.hunt.target import known_as, target
+from tidemark_conformance.processes import side_by_side
 from tidemark_conformance.registry.protocols import compositions, protocols
 from tidemark_conformance.verify import kept
 
@@ -37,15 +38,18 @@ def fresh(seconds: float, use: bool = True) -> list[Fresh]:
     entries = {**protocols(), **compositions()}
     names = [name for name, entry in entries.items() if entry.implementation]
     found = []
-    with progress("hunts from a fresh seed") as bar:
-        for number, name in enumerate(names):
-            bar.update(number, len(names))
-            finish = kept.once(
+    with progress("hunts from a fresh seed") as bar, side_by_side() as pool:
+        begun = [
+            kept.once(
                 kept.of_hunt(known_as(name), seconds),
-                lambda name=name: lambda: _hunted(name, seed, seconds),  # type: ignore[misc]
+                lambda name=name: pool.submit(_hunted, name, seed, seconds).result,  # type: ignore[misc]
                 lambda one: not one.findings,
                 use,
             )
+            for name in names
+        ]
+        for number, finish in enumerate(begun):
+            bar.update(number, len(names))
             one, before = finish()
             found.append(replace(one, kept=before))
     return found

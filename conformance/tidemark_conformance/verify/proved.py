@@ -104,7 +104,8 @@ def judge() -> list[Found]:
                     working.grounded(module, claimed, solving.LIMIT, judged),
                 )
             )
-    return found
+    order = list(inductive.modules())
+    return sorted(found, key=lambda one: order.index(one.name))
 
 
 def text(found: list[Found]) -> str:
