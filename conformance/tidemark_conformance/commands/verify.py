@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from tidemark_conformance.verify.matrix import Killed
     from tidemark_conformance.verify.matrix_table import Unflawed
 
-TRACES, STEPS, ORACLE = 10_000, 50, 20
+TRACES, STEPS, ORACLE = 20_000, 50, 20
 """Of the unflawed run of each protocol: traces, steps per trace, and passing traces that TLC replays."""
 
 DEEP_TRACES = 200_000
