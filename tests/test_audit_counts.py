@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import io
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -164,9 +165,9 @@ def test_specifications_that_allow_other_steps_or_ask_other_things_have_judges_o
     specification: Specification, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(judge, "_loaded", {})
-    monkeypatch.setattr(judge, "Judge", lambda of, *_: of)
+    monkeypatch.setattr(judge, "Judge", lambda of, *_: SimpleNamespace(specification=of, schema=None))
     bare = dataclasses.replace(specification, properties=(), quiescence=())
     asked: list[Any] = [specification, bare, invariants_alone(bare)]
     asked.append(dataclasses.replace(specification, invariants=(), quiescence=specification.invariants))
-    assert [judge.judge_for(one) is one for one in asked] == [True] * len(asked)
-    assert judge.judge_for(dataclasses.replace(bare)) is bare
+    assert [judge.judge_for(one).specification is one for one in asked] == [True] * len(asked)
+    assert judge.judge_for(dataclasses.replace(bare)).specification is bare
