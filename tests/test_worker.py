@@ -214,11 +214,17 @@ def test_judges_by_other_rules_share_a_schema_unless_it_asks_for_rules(
     whole = with_rules_off(job.specification, frozenset())
     less = with_rules_off(job.specification, frozenset(job.specification.module.rules[:1]))
     assert judge_for(whole).schema is judge_for(less).schema
-    asking = dataclasses.replace(
-        whole.module, type_ok=Op("and", (whole.module.type_ok, HasRule(job.specification.module.rules[0])))
-    )
-    one, other = (judge_module._schema_for(dataclasses.replace(each, module=asking)) for each in (whole, less))
-    assert one is not other
+    type_ok = whole.module.type_ok
+    for asks, form in [
+        (False, Op("and", (type_ok, Lit(True, "bool")))),
+        (True, Op("and", (type_ok, HasRule(job.specification.module.rules[0])))),
+    ]:
+        module = dataclasses.replace(whole.module, type_ok=form)
+        one, other = (dataclasses.replace(each, module=module) for each in (whole, less))
+        made = SimpleNamespace(specification=one, schema=object())
+        monkeypatch.setattr(judge_module, "_loaded", {"by all rules": (None, made)})
+        monkeypatch.setattr(judge_module, "schema_of", lambda _: "made anew")
+        assert judge_module._schema_for(other) == ("made anew" if asks else made.schema)
 
 
 def test_an_invariant_that_has_changed_is_judged_as_it_is_now(job: Job, rows: pa.RecordBatch) -> None:

@@ -83,9 +83,9 @@ def judge() -> list[Found]:
     """Every theorem, on all cores."""
     found: list[Found] = []
     judged: dict[str, bool] = {}
-    theorems = inductive.grounds_first(inductive.modules())
+    theorems = inductive.modules()
     with progress("proofs", "theorems") as bar:
-        for at, (name, (module, cfg)) in enumerate(theorems.items()):
+        for at, (name, (module, cfg)) in enumerate(inductive.grounds_first(theorems).items()):
             bar.update(at, len(theorems))
             job = (name, str(module), str(cfg), None)
             hints = cores.read(cores.file_of(module, name))
@@ -104,8 +104,7 @@ def judge() -> list[Found]:
                     working.grounded(module, claimed, solving.LIMIT, judged),
                 )
             )
-    order = list(inductive.modules())
-    return sorted(found, key=lambda one: order.index(one.name))
+    return sorted(found, key=lambda one: list(theorems).index(one.name))
 
 
 def text(found: list[Found]) -> str:
