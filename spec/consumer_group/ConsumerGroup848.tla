@@ -13,7 +13,7 @@
 (* KIP-1251's assignment epochs; a coordinator that is deposed without     *)
 (* hearing of it, its uncommitted records lost or kept, and replay by the  *)
 (* next one; requests and replies that are late, lost or doubled.          *)
-(* KIPs: 345, 848, 1082, 1251.                                             *)
+(* KIPs: 345, 848, 1082, 1251, 1263.                                       *)
 (*                                                                         *)
 (* Left out: clocks (a time-out may happen whenever its timer runs; a      *)
 (* variable has its length), classic members and their migration, regular  *)
@@ -36,6 +36,7 @@ CONSTANTS
     Patient,        \* those with the longer one; without any of either kind time-outs have no length
     Brokers,        \* the brokers that may lead the group's partition of __consumer_offsets
     Partitions,     \* the partitions that may exist; each is a topic of its own
+    AssignmentInterval, \* TRUE: group.consumer.assignment.interval.ms is above 0, and the next target assignment may have to wait
     MaxMember,      \* capacity: member ids, one for each process
     MaxGroupEpoch,  \* capacity: group epochs
     MaxEpoch,       \* capacity: coordinator epochs
@@ -832,19 +833,42 @@ Take(b, c, late, groupEpoch, assignmentEpoch, metadata, target) ==
                            ELSE [heartbeatRpc EXCEPT ![c] = Answer(Len(appended'[b]), b, request, heard, after)]
         /\ stray' = Taken(c, late)
 
+\* The last target assignment, as the sender finds it: a successor of a static member has its predecessor's.
+LastTarget(g, c, request) ==
+    LET replaced == Replaced(g, c, request) IN
+    IF replaced = 0 THEN g.target ELSE [g.target EXCEPT ![request.member] = g.target[replaced], ![replaced] = {}]
+
+\* May the next target assignment have to wait (KIP-1263, canComputeNextTargetAssignment)? It does until the interval has passed
+\* since the last one, which the log has the time of. A group that was new or empty has none, so its first member never waits.
+MayWait(g) == AssignmentInterval /\ (Present(g) # {} \/ g.groupEpoch > g.assignmentEpoch)
+
 \* HandleHeartbeat   who: coordinator   code: consumer_group/coordinator.py
-\* The target assignment stands. A successor of a static member has its predecessor's.
+\* The last target assignment stands: it is the group epoch's, or the next one has to wait.
 HandleHeartbeat(b, c, late) ==
     LET request  == Request(c, late)
-        g        == group[b]
-        replaced == Replaced(g, c, request) IN
+        g        == group[b] IN
     \* enabled when
     /\ Accepts(b, c, request)
-    /\ ~Resubscribed(g, c, request) /\ g.groupEpoch = g.assignmentEpoch
+    /\ ~Resubscribed(g, c, request) /\ (g.groupEpoch = g.assignmentEpoch \/ MayWait(g))
     \* effect
-    /\ Take(b, c, late, g.groupEpoch, g.assignmentEpoch, g.metadata,
-            IF replaced = 0 THEN g.target
-            ELSE [g.target EXCEPT ![request.member] = g.target[replaced], ![replaced] = {}])
+    /\ Take(b, c, late, g.groupEpoch, g.assignmentEpoch, g.metadata, LastTarget(g, c, request))
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, offsetRpc>>
+
+\* Must the group epoch go up? A member is new or subscribes to something else, or other partitions exist than when the group last
+\* looked.
+Changed(g, c, request) == Resubscribed(g, c, request) \/ Subscribed(MembersWith(g, c, request)) # g.metadata
+
+\* BumpOnHeartbeat   who: coordinator   code: consumer_group/coordinator.py
+\* The group epoch goes up, and the next target assignment has to wait. Until then the members have the last one, and a new member
+\* has nothing.
+BumpOnHeartbeat(b, c, late) ==
+    LET request == Request(c, late)
+        g       == group[b] IN
+    \* enabled when
+    /\ Accepts(b, c, request)
+    /\ Changed(g, c, request) /\ MayWait(g)
+    \* effect
+    /\ Take(b, c, late, g.groupEpoch + 1, g.assignmentEpoch, Subscribed(MembersWith(g, c, request)), LastTarget(g, c, request))
     /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, offsetRpc>>
 
 \* An assignor's valid answers (0: no member). Every subscribed partition goes to one of its subscribers.
@@ -854,14 +878,14 @@ ValidAssignment(members, metadata, given) ==
         ELSE p \in metadata /\ members[given[p]].present /\ p \in members[given[p]].subscription
 
 \* AssignOnHeartbeat   who: coordinator   code: consumer_group/coordinator.py
-\* A member is new or subscribes to something else, other partitions exist than when the group last looked, or a member was
-\* removed. The assignor gives each partition to a member.
+\* The group epoch goes up, or is ahead: a member was removed, or the assignment had to wait. The assignor gives each partition to a
+\* member.
 AssignOnHeartbeat(b, c, late, given) ==
     LET request  == Request(c, late)
         g        == group[b]
         members  == MembersWith(g, c, request)
         metadata == Subscribed(members)
-        changed  == Resubscribed(g, c, request) \/ metadata # g.metadata
+        changed  == Changed(g, c, request)
         next     == IF changed THEN g.groupEpoch + 1 ELSE g.groupEpoch IN
     \* enabled when
     /\ Accepts(b, c, request)
@@ -1156,6 +1180,7 @@ Next ==
     \/ \E c \in Clients : ReceiveOffsets(c)
     \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN : RejectHeartbeat(b, c, late)
     \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN : HandleHeartbeat(b, c, late)
+    \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN : BumpOnHeartbeat(b, c, late)
     \/ \E b \in Brokers, c \in Clients, late \in BOOLEAN, given \in [Partitions -> MemberOrNone] : AssignOnHeartbeat(b, c, late, given)
     \/ \E b \in Brokers, c \in Clients : HandleLeave(b, c)
     \/ \E b \in Brokers, m \in MemberIds : ExpireSession(b, m)

@@ -3,7 +3,9 @@
 (* That a group of KIP-848 comes to rest. Faults are counted and end; time *)
 (* -outs happen only when what they wait for will not come. What is fair   *)
 (* stands in Helpful, and nothing else is. The assignor needs no balance:  *)
-(* the target assignment changes only when the group epoch does.           *)
+(* the target assignment changes only when the group epoch does. The       *)
+(* interval between two target assignments passes: only so many heartbeats *)
+(* are served from the last one.                                           *)
 (*                                                                         *)
 (* Everything else that a consumer or coordinator may do is left out:      *)
 (* nobody subscribes anew, and nothing is read or committed.               *)
@@ -13,16 +15,18 @@ EXTENDS ConsumerGroup848Properties
 CONSTANTS
     MaxFaults,     \* crashes, lost or doubled requests and fail-overs, all together
     Faults,        \* which kinds of them
+    MaxWaits,      \* heartbeats that are served from the last target assignment until the interval has passed
     Hurried,       \* does the network hurry? (Then nothing happens while a message is under way, but its delivery or loss.)
-    Unfair         \* kinds of helpful steps that are not fair, or "end": faults do not end; what then goes wrong shows that it
-                   \* is needed
+    Unfair         \* kinds of helpful steps that are not fair, or "end": faults do not end, or "interval": it does not pass; what
+                   \* then goes wrong shows that it is needed
 
 VARIABLES
     faults,        \* how many there were
     started,       \* the consumers that have been started
+    waited,        \* how many heartbeats were served from the last target assignment while the group epoch was ahead
     helped         \* was the last step one of Helpful? It flips where none is possible
 
-liveVars == <<vars, faults, started, helped>>
+liveVars == <<vars, faults, started, waited, helped>>
 
 -----------------------------------------------------------------------------
 (* Steps that help *)
@@ -32,6 +36,7 @@ Alive(m) == \E c \in Clients : consumer[c].running /\ consumer[c].member = m
 Delivery ==
     \/ \E b \in Brokers, c \in Clients : RejectHeartbeat(b, c, FALSE)
     \/ \E b \in Brokers, c \in Clients : HandleHeartbeat(b, c, FALSE)
+    \/ \E b \in Brokers, c \in Clients : BumpOnHeartbeat(b, c, FALSE)
     \/ \E b \in Brokers, c \in Clients, given \in [Partitions -> MemberOrNone] : AssignOnHeartbeat(b, c, FALSE, given)
     \/ \E c \in Clients : ReceiveHeartbeat(c)
 
@@ -70,7 +75,7 @@ Steps(kinds) ==
     \/ "resign" \in kinds /\ Quiet /\ \E b \in Brokers : Resign(b)
 HelpfulKinds == {"delivery", "listener", "heartbeats", "commits", "sessions", "resign"}
 
-ASSUME Unfair \subseteq HelpfulKinds \cup {"end"}
+ASSUME Unfair \subseteq HelpfulKinds \cup {"end", "interval"}
 
 Helpful == Steps(HelpfulKinds \ Unfair)
 
@@ -100,8 +105,23 @@ Fault ==
 LateRequests ==
     \/ \E b \in Brokers, c \in Clients : RejectHeartbeat(b, c, TRUE)
     \/ \E b \in Brokers, c \in Clients : HandleHeartbeat(b, c, TRUE)
+    \/ \E b \in Brokers, c \in Clients : BumpOnHeartbeat(b, c, TRUE)
     \/ \E b \in Brokers, c \in Clients, given \in [Partitions -> MemberOrNone] : AssignOnHeartbeat(b, c, TRUE, given)
     \/ \E c \in Clients : LoseStray(c)
+
+\* A heartbeat is taken, and the group epoch stays ahead.
+Waits ==
+    \E c \in Clients :
+        /\ heartbeatRpc[c].type = "heartbeat"
+        /\ heartbeatRpc'[c].type = "waiting" \/ (heartbeatRpc'[c].type = "answered" /\ heartbeatRpc'[c].error = "NONE")
+        /\ group'[heartbeatRpc[c].broker].groupEpoch > group'[heartbeatRpc[c].broker].assignmentEpoch
+Assigns == \E b \in Brokers : epoch'[b] = epoch[b] /\ group'[b].assignmentEpoch > group[b].assignmentEpoch
+
+\* The interval has not passed while a heartbeat waits. (A new target assignment is always possible instead.)
+Interval ==
+    IF "interval" \in Unfair THEN UNCHANGED waited
+    ELSE /\ Waits => waited < MaxWaits
+         /\ waited' = IF Assigns THEN 0 ELSE IF Waits THEN waited + 1 ELSE waited
 
 \* Dynamic consumers are interchangeable: one of them starts first.
 Start(c) ==
@@ -109,15 +129,16 @@ Start(c) ==
     /\ StartConsumer(c) /\ started' = started \cup {c}
 
 LiveInit ==
-    /\ Init /\ faults = 0 /\ started = {} /\ partitions = Partitions /\ helped = FALSE
+    /\ Init /\ faults = 0 /\ started = {} /\ waited = 0 /\ partitions = Partitions /\ helped = FALSE
     /\ leaderAndEpoch.broker = CHOOSE b \in Brokers : TRUE  \* brokers are interchangeable
 LiveNext ==
-    \/ <<Helpful>>_vars /\ helped' = TRUE /\ UNCHANGED <<faults, started>>
-    \/ ~Possible(HelpfulKinds \ Unfair) /\ helped' = ~helped /\ UNCHANGED <<vars, faults, started>>
-    \/ Steps(Unfair) /\ helped' = FALSE /\ UNCHANGED <<faults, started>>
-    \/ Quiet /\ (\E c \in Clients : Start(c)) /\ helped' = FALSE /\ UNCHANGED faults
-    \/ Quiet /\ LateRequests /\ helped' = FALSE /\ UNCHANGED <<faults, started>>
-    \/ faults < MaxFaults /\ Fault /\ faults' = faults + (IF "end" \in Unfair THEN 0 ELSE 1) /\ helped' = FALSE /\ UNCHANGED started
+    /\ \/ <<Helpful>>_vars /\ helped' = TRUE /\ UNCHANGED <<faults, started>>
+       \/ ~Possible(HelpfulKinds \ Unfair) /\ helped' = ~helped /\ UNCHANGED <<vars, faults, started>>
+       \/ Steps(Unfair) /\ helped' = FALSE /\ UNCHANGED <<faults, started>>
+       \/ Quiet /\ (\E c \in Clients : Start(c)) /\ helped' = FALSE /\ UNCHANGED faults
+       \/ Quiet /\ LateRequests /\ helped' = FALSE /\ UNCHANGED <<faults, started>>
+       \/ faults < MaxFaults /\ Fault /\ faults' = faults + (IF "end" \in Unfair THEN 0 ELSE 1) /\ helped' = FALSE /\ UNCHANGED started
+    /\ Interval
 
 \* Weak fairness of Helpful: such steps go on for ever, or there is none again and again, and then `helped` flips. So TLC evaluates
 \* Possible once in each state; under WF_vars it evaluates ENABLED at each step, for each property. Steps of one kind may starve another.

@@ -119,6 +119,7 @@ Faults ==
 Handle(consumers, late) ==
     \/ \E b \in Brokers, c \in consumers : RejectHeartbeat(b, c, late)
     \/ \E b \in Brokers, c \in consumers : HandleHeartbeat(b, c, late)
+    \/ \E b \in Brokers, c \in consumers : BumpOnHeartbeat(b, c, late)
     \/ \E b \in Brokers, c \in consumers, given \in [Partitions -> 0..Starts] : AssignOnHeartbeat(b, c, late, given)
     \/ \E b \in On("commit", Brokers), c \in consumers : HandleCommit(b, c, late)
     \/ \E b \in On("commit", Brokers), c \in consumers : RejectCommit(b, c, late)
