@@ -39,7 +39,7 @@ class ConsumerGroupBrokers:
 
     def __init__(self, rules: Rules | None = None) -> None:
         self.image = {"t": 2, "u": 0}
-        config = ConsumerGroupConfig(metadata_refresh_interval_ms=1_000)
+        config = ConsumerGroupConfig(assignment_interval_ms=0, metadata_refresh_interval_ms=1_000)
         self.brokers = [coordinator_of(rules or Rules(), config, self.image) for _ in range(2)]
         self.log: list[Record] = []
         self.now = 0

@@ -414,6 +414,7 @@ TOUCHES = {
     "ReceiveOffsets": "position.c offsetRpc.c",
     "RejectHeartbeat": _REPLY,
     "HandleHeartbeat": f"{_GROUP} {_REPLY}",
+    "BumpOnHeartbeat": f"{_GROUP} {_REPLY}",
     "AssignOnHeartbeat": f"{_GROUP} {_REPLY}",
     "HandleLeave": f"{_GROUP} stray.c",
     "ExpireSession": _GROUP,

@@ -52,9 +52,12 @@ from tidemark.groups.purgatory import Appended, Delayed, Timer, TimerKind
 
 @value
 class ConsumerGroupConfig:
-    """The coordinator's configuration; times are in milliseconds. `assignor`: the first of group.consumer.assignors."""
+    """The coordinator's configuration; times are in milliseconds. `assignment_interval_ms`: the least time between two
+    target assignments (group.consumer.assignment.interval.ms, KIP-1263). `assignor`: the first of
+    group.consumer.assignors."""
 
     session_timeout_ms: int = 45_000
+    assignment_interval_ms: int = 1_000
     metadata_refresh_interval_ms: int = 180_000
     assignor: str = "uniform"
 
@@ -66,6 +69,7 @@ class HeartbeatVerdict(Enum):
 
     REJECT = "reject_heartbeat"
     HEARTBEAT = "handle_heartbeat"
+    BUMP = "bump_on_heartbeat"
     ASSIGN = "assign_on_heartbeat"
     LEAVE = "handle_leave"
 
@@ -152,8 +156,18 @@ class ConsumerGroupCoordinator(Coordinator[Written]):
             return HeartbeatVerdict.LEAVE
         if self.heartbeat_error(request) is not Errors.NONE:
             return HeartbeatVerdict.REJECT
-        assigns = self._heartbeats.assigns(request, now_ms >= self._refresh_deadline_ms)
-        return HeartbeatVerdict.ASSIGN if assigns else HeartbeatVerdict.HEARTBEAT
+        bumps = self._heartbeats.bumps(request, now_ms >= self._refresh_deadline_ms)
+        if not bumps and self.group.group_epoch == self.group.assignment_epoch:
+            return HeartbeatVerdict.HEARTBEAT
+        if self._can_assign(now_ms):
+            return HeartbeatVerdict.ASSIGN
+        return HeartbeatVerdict.BUMP if bumps else HeartbeatVerdict.HEARTBEAT
+
+    def _can_assign(self, now_ms: int) -> bool:
+        """Whether the next target assignment need not wait: the interval has passed since the last one, or nobody knows
+        when that was (KIP-1263)."""
+        last_ms, interval_ms = self.group.assignment_timestamp_ms, self._config.assignment_interval_ms
+        return last_ms == 0 or interval_ms == 0 or now_ms >= last_ms + interval_ms
 
     def handle(
         self, verdict: HeartbeatVerdict, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int
@@ -163,6 +177,8 @@ class ConsumerGroupCoordinator(Coordinator[Written]):
             return self.reject_heartbeat(request, token)
         if verdict is HeartbeatVerdict.HEARTBEAT:
             return self.handle_heartbeat(request, token, now_ms)
+        if verdict is HeartbeatVerdict.BUMP:
+            return self.bump_on_heartbeat(request, token, now_ms)
         if verdict is HeartbeatVerdict.ASSIGN:
             return self.assign_on_heartbeat(request, token, now_ms)
         return self.handle_leave(request, token)
@@ -173,17 +189,25 @@ class ConsumerGroupCoordinator(Coordinator[Written]):
         return answered(token, ConsumerGroupHeartbeatResponse(error, request.member_id))
 
     def handle_heartbeat(self, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int) -> Outcome:
-        """The target assignment stands; the member comes closer to its own. A static member's successor has its
-        predecessor's."""
+        """The last target assignment stands: it is the group epoch's, or the next one has to wait. The member comes
+        closer to its own. A static member's successor has its predecessor's."""
         records = self._heartbeats.records(request)
         if now_ms >= self._refresh_deadline_ms:
             self._refresh_deadline_ms = now_ms + self._config.metadata_refresh_interval_ms
         return self._take(request, token, now_ms, records)
 
+    def bump_on_heartbeat(self, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int) -> Outcome:
+        """The group epoch goes up, and the next target assignment has to wait. Until then the members have the last
+        one, and a new member has nothing."""
+        records = self._heartbeats.records_of_bump(request)
+        self._refresh_deadline_ms = now_ms + self._config.metadata_refresh_interval_ms
+        return self._take(request, token, now_ms, records)
+
     def assign_on_heartbeat(self, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int) -> Outcome:
         """The group is assigned anew, then as ever, for one of four reasons. A member is new, a member's subscription
-        is another, other partitions exist than when the group last looked, or a member was removed."""
-        records = self._heartbeats.records_of_assignment(request)
+        is another, other partitions exist than when the group last looked, or the group epoch is ahead. It is ahead
+        when a member was removed, or when the assignment had to wait."""
+        records = self._heartbeats.records_of_assignment(request, now_ms)
         self._refresh_deadline_ms = now_ms + self._config.metadata_refresh_interval_ms
         return self._take(request, token, now_ms, records)
 
@@ -261,7 +285,7 @@ class ConsumerGroupCoordinator(Coordinator[Written]):
         self.delayed.disarm(Timer(TimerKind.REBALANCE, member_id))
 
     def _fence(self, member_id: MemberId) -> None:
-        """The member is removed; the next member to heartbeat is assigned anew."""
+        """The member is removed: the group epoch goes up."""
         self._forget_timers(member_id)
         self._write(fencing(self.group, member_id, self._image, self._rules))
 

@@ -69,12 +69,13 @@ class ConsumerGroupMember:
 
 class ConsumerGroup:
     """`metadata`: partition counts of the subscribed topics when the group last looked. `target`: the partitions that
-    members are to have, by `assignment_epoch`. `partition_epochs`: of the partitions that have a holder. `loading`: the
+    members are to have, by `assignment_epoch`. `assignment_timestamp_ms`: when it was computed, 0 if nobody knows.
+    `partition_epochs`: of the partitions that have a holder. `loading`: the
     replayed records come from a log that the cleaner may have compacted meanwhile."""
 
     __slots__ = (
-        "_rules", "assignment_epoch", "group_epoch", "loading", "members", "metadata", "partition_epochs",
-        "static_members", "target",
+        "_rules", "assignment_epoch", "assignment_timestamp_ms", "group_epoch", "loading", "members", "metadata",
+        "partition_epochs", "static_members", "target",
     )  # fmt: skip
 
     def __init__(self, rules: Rules) -> None:
@@ -82,6 +83,7 @@ class ConsumerGroup:
         self.group_epoch = 0
         self.loading = False
         self.assignment_epoch = 0
+        self.assignment_timestamp_ms = 0
         self.metadata: Mapping[str, int] = {}
         self.members: dict[MemberId, ConsumerGroupMember] = {}
         self.static_members: dict[str, MemberId] = {}
@@ -113,6 +115,7 @@ class ConsumerGroup:
                 self.target[record.member_id] = record.partitions
         elif isinstance(record, TargetAssignmentRecord):
             self.assignment_epoch = record.assignment_epoch
+            self.assignment_timestamp_ms = record.assignment_timestamp_ms
         elif isinstance(record, GroupEpochRecord):
             self.group_epoch = record.epoch
         elif isinstance(record, PartitionMetadataRecord):

@@ -1,8 +1,8 @@
 """The records that an accepted heartbeat writes. The code reads the group and changes nothing.
 
 In this order: the member as it is found (new; a successor of its instance; known), then the subscription in its
-request. Then come the group's epoch and target assignment if they have to change, and one step of the member towards
-its target.
+request. Then come the group's epoch and target assignment if they have to change and may, and one step of the member
+towards its target.
 """
 
 from __future__ import annotations
@@ -90,11 +90,9 @@ class Heartbeats:
 
     # --- does the group have to be assigned anew? ---------------------------------------------------------------
 
-    def assigns(self, request: ConsumerGroupHeartbeatRequest, looks: bool) -> bool:
-        """Whether the target assignment has to be computed. `looks`: it is time to look which partitions there are."""
+    def bumps(self, request: ConsumerGroupHeartbeatRequest, looks: bool) -> bool:
+        """Whether the group epoch has to go up. `looks`: it is time to look which partitions there are."""
         group = self._group
-        if group.group_epoch > group.assignment_epoch:
-            return True
         found = self.found(request)
         heard = self._heard(found, request)
         if heard.metadata.topics != found.metadata.topics:
@@ -110,17 +108,15 @@ class Heartbeats:
     # --- the records --------------------------------------------------------------------------------------------
 
     def records(self, request: ConsumerGroupHeartbeatRequest) -> list[ConsumerGroupRecord]:
-        """The target assignment stands."""
-        group, found = self._group, self.found(request)
-        old = self.replaced(request)
-        target = group.target.get(found.member_id if old is None else old.member_id, ())
-        records = self._of_member(found, request)
-        if old is not None and target:
-            records.append(TargetAssignmentMemberRecord(found.member_id, target))
-        records += self._of_step(found, request, target, group.assignment_epoch)
-        return records
+        """The last target assignment stands, and the group epoch."""
+        return self._of_last_target(request, [])
 
-    def records_of_assignment(self, request: ConsumerGroupHeartbeatRequest) -> list[ConsumerGroupRecord]:
+    def records_of_bump(self, request: ConsumerGroupHeartbeatRequest) -> list[ConsumerGroupRecord]:
+        """The group epoch goes up, and the last target assignment stands: the next one has to wait."""
+        metadata = subscribed(self._with(self._heard(self.found(request), request), request), self._image)
+        return self._of_last_target(request, self._of_epoch(metadata, self._group.group_epoch + 1))
+
+    def records_of_assignment(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> list[ConsumerGroupRecord]:
         """The group is assigned anew, in a new epoch unless there is one already that nobody has assigned."""
         group, found = self._group, self.found(request)
         heard = self._heard(found, request)
@@ -128,17 +124,15 @@ class Heartbeats:
         metadata = subscribed(members, self._image)
         records = self._of_member(found, request)
         epoch = group.group_epoch
-        if metadata != group.metadata:
-            records.append(PartitionMetadataRecord(metadata))
         if metadata != group.metadata or heard.metadata.topics != found.metadata.topics:
             epoch += 1
-            records.append(GroupEpochRecord(epoch))
+            records += self._of_epoch(metadata, epoch)
         target = self._assigned(members, metadata, found.member_id, request)
         for member_id, partitions in target.items():
             if group.target.get(member_id) != partitions:
                 records.append(TargetAssignmentMemberRecord(member_id, partitions))
         if epoch != group.assignment_epoch:
-            records.append(TargetAssignmentRecord(epoch))
+            records.append(TargetAssignmentRecord(epoch, now_ms))
         records += self._of_step(found, request, target[found.member_id], epoch)
         return records
 
@@ -155,6 +149,26 @@ class Heartbeats:
             for one, member in members.items()
         }
         return self._assignor(metadata, subscriptions, held)
+
+    def _of_epoch(self, metadata: Mapping[str, int], epoch: int) -> list[ConsumerGroupRecord]:
+        """The group's new epoch, and the partitions that it has found if they are others."""
+        records: list[ConsumerGroupRecord] = []
+        if metadata != self._group.metadata:
+            records.append(PartitionMetadataRecord(metadata))
+        return [*records, GroupEpochRecord(epoch)]
+
+    def _of_last_target(
+        self, request: ConsumerGroupHeartbeatRequest, of_group: list[ConsumerGroupRecord]
+    ) -> list[ConsumerGroupRecord]:
+        """The member is served from the last target assignment, a successor from its predecessor's; `of_group`: the
+        group's own records."""
+        group, found = self._group, self.found(request)
+        old = self.replaced(request)
+        target = group.target.get(found.member_id if old is None else old.member_id, ())
+        records = self._of_member(found, request) + of_group
+        if old is not None and target:
+            records.append(TargetAssignmentMemberRecord(found.member_id, target))
+        return records + self._of_step(found, request, target, group.assignment_epoch)
 
     def _of_member(
         self, found: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest
@@ -201,8 +215,8 @@ def tombstones(group: ConsumerGroup, member_id: MemberId) -> list[ConsumerGroupR
 def fencing(
     group: ConsumerGroup, member_id: MemberId, image: Mapping[str, int], rules: Rules
 ) -> list[ConsumerGroupRecord]:
-    """The records by which a member is removed: the group epoch goes up, and the next member to heartbeat is assigned
-    anew."""
+    """The records by which a member is removed: the group epoch goes up, and a later heartbeat computes the target
+    assignment. That of an empty group has no time, so the next member to join need not wait."""
     records = tombstones(group, member_id)
     others = {one: member for one, member in group.members.items() if one != member_id}
     metadata = subscribed(others, image)

@@ -109,9 +109,11 @@ class PartitionMetadataRecord:
 
 @value
 class TargetAssignmentRecord:
-    """ConsumerGroupTargetAssignmentMetadata: the group epoch that the target assignment is of."""
+    """ConsumerGroupTargetAssignmentMetadata: the group epoch that the target assignment is of, and the time at which it
+    was computed (milliseconds; 0: it was not)."""
 
     assignment_epoch: int
+    assignment_timestamp_ms: int = 0
 
 
 @value

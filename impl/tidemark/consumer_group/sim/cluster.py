@@ -35,6 +35,7 @@ from tidemark.groups.table import Timeouts
 HANDLES = {
     HeartbeatVerdict.REJECT: "RejectHeartbeat",
     HeartbeatVerdict.HEARTBEAT: "HandleHeartbeat",
+    HeartbeatVerdict.BUMP: "BumpOnHeartbeat",
     HeartbeatVerdict.ASSIGN: "AssignOnHeartbeat",
 }
 EXPIRES = {TimerKind.SESSION: "ExpireSession", TimerKind.REBALANCE: "ExpireRevocation"}
@@ -91,9 +92,9 @@ def _is_tombstone(record: ConsumerGroupRecord) -> bool:
 
 
 class ConsumerGroupCluster(GroupEvents[ConsumerGroupCoordinator, AsyncConsumer, ConsumerGroupPartition]):
-    """A KIP-848 group's brokers and consumers; `timeouts`: per consumer."""
+    """A KIP-848 group's brokers and consumers; `timeouts`: per consumer; `interval_ms`: between target assignments."""
 
-    __slots__ = ("rules", "timeouts")
+    __slots__ = ("interval_ms", "rules", "timeouts")
 
     def __init__(
         self,
@@ -108,6 +109,7 @@ class ConsumerGroupCluster(GroupEvents[ConsumerGroupCoordinator, AsyncConsumer, 
         super().__init__(static, counts, ConsumerGroupPartition(brokers, first))
         self.rules = rules
         self.timeouts = timeouts
+        self.interval_ms = config.assignment_interval_ms
         self.coordinators = [coordinator_of(rules, config, counts) for _ in range(brokers)]
         self.coordinators[first].become_coordinator(1, (), 0)
 

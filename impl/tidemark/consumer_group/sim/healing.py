@@ -81,9 +81,10 @@ def _has_news(cluster: ConsumerGroupCluster, client: int) -> bool:
 
 
 def _expire(cluster: ConsumerGroupCluster) -> None:
-    """Sessions of members that are gone run out. So does the time to give something up for a member that knows nothing
-    of it. There a late heartbeat was given a partition, another was told to give it up, and the consumer has heard of
-    neither."""
+    """The interval between target assignments passes. Sessions of members that are gone run out. So does the time to
+    give something up for a member that knows nothing of it. There a late heartbeat was given a partition, another was
+    told to give it up, and the consumer has heard of neither."""
+    cluster.now += cluster.interval_ms
     broker = cluster.log.leader
     alive = {consumer.membership.member_id: consumer for consumer in cluster.consumers if consumer is not None}
     for timer in sorted(cluster.coordinators[broker].timers):

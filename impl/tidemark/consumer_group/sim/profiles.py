@@ -2,7 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from tidemark.groups.sim.profiles import GroupProfile
+
+
+@dataclass(frozen=True, slots=True)
+class ConsumerGroupProfile(GroupProfile):
+    """`intervals_ms`: the assignment intervals that the coordinators of a run may have, in equal shares (milliseconds;
+    0: no target assignment waits)."""
+
+    intervals_ms: tuple[int, ...] = (0,)
+
 
 CALM = {
     "heartbeat": 150,
@@ -13,7 +24,7 @@ CALM = {
     "start": 14,
 }
 
-CHAOS = GroupProfile(
+CHAOS = ConsumerGroupProfile(
     "chaos",
     {
         **CALM,
@@ -30,7 +41,7 @@ CHAOS = GroupProfile(
     },
 )
 
-FAIL_OVERS = GroupProfile(
+FAIL_OVERS = ConsumerGroupProfile(
     "fail-overs",
     {
         **CALM,
@@ -48,7 +59,7 @@ FAIL_OVERS = GroupProfile(
 )
 """The partition's leader changes often, and some hear of it late."""
 
-RESTARTS = GroupProfile(
+RESTARTS = ConsumerGroupProfile(
     "restarts",
     {
         **CALM,
@@ -65,7 +76,7 @@ RESTARTS = GroupProfile(
 )
 """Processes end and come back."""
 
-MOVES = GroupProfile(
+MOVES = ConsumerGroupProfile(
     "moves",
     {
         **CALM,
@@ -81,7 +92,7 @@ MOVES = GroupProfile(
 )
 """Partitions move from consumer to consumer, and rebalance listeners take their time."""
 
-LATE = GroupProfile(
+LATE = ConsumerGroupProfile(
     "late",
     {
         "heartbeat": 120,
@@ -103,10 +114,42 @@ LATE = GroupProfile(
 )
 """Requests arrive twice, the second time late: commits above all, while their partitions move on."""
 
+BATCHES = ConsumerGroupProfile(
+    "batches",
+    {
+        **CALM,
+        "crash": 2,
+        "leave": 4,
+        "subscribe": 10,
+        "add_partition": 3,
+        "expire": 4,
+        "elect": 3,
+        "resign": 3,
+        "repeat": 5,
+        "stray": 8,
+        "lose": 4,
+    },
+    intervals_ms=(1_000, 4_000, 16_000),
+)
+"""Target assignments wait until an interval has passed since the last one (KIP-1263)."""
+
 PROFILES = {
     profile.name: profile
-    for profile in (CHAOS, FAIL_OVERS, RESTARTS, MOVES, LATE, GroupProfile("calm", CALM, heals=256, stale=0))
+    for profile in (
+        CHAOS,
+        FAIL_OVERS,
+        RESTARTS,
+        MOVES,
+        LATE,
+        BATCHES,
+        ConsumerGroupProfile("calm", CALM, heals=256, stale=0),
+    )
 }
 
-MIXES = {"mixed": ("chaos", "moves", "fail-overs", "late", "restarts", "chaos", "late", "moves")}
+MIXES = {
+    "mixed": (
+        "chaos", "moves", "fail-overs", "late", "restarts", "chaos", "late", "moves",
+        "chaos", "moves", "fail-overs", "late", "restarts", "batches", "late", "batches",
+    ),
+}  # fmt: skip
 """Profiles that take others in turns, seed by seed."""

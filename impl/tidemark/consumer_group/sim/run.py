@@ -10,7 +10,7 @@ from tidemark.consumer_group.coordinator import ConsumerGroupConfig
 from tidemark.consumer_group.rules import Rules
 from tidemark.consumer_group.sim.cluster import ConsumerGroupCluster
 from tidemark.consumer_group.sim.healing import heal
-from tidemark.consumer_group.sim.profiles import MIXES, PROFILES
+from tidemark.consumer_group.sim.profiles import MIXES, PROFILES, ConsumerGroupProfile
 from tidemark.consumer_group.table import ConsumerGroupTable
 from tidemark.groups.purgatory import Timer
 from tidemark.groups.sim.network import Broker
@@ -45,11 +45,18 @@ class ConsumerGroupSimulator(AnySimulator):
 class ConsumerGroupRun(AnyRun[ConsumerGroupCluster]):
     """The state of one run of a KIP-848 group."""
 
+    profile: ConsumerGroupProfile
+
     def __init__(self, simulator: ConsumerGroupSimulator, seed: int) -> None:
         super().__init__(simulator, seed)
         table, first = simulator.table, self.first_word
         assignor = "range" if first >> 16 & 3 == 0 else "uniform"
-        config = ConsumerGroupConfig(metadata_refresh_interval_ms=REFRESH_MS, assignor=assignor)
+        intervals_ms = self.profile.intervals_ms
+        config = ConsumerGroupConfig(
+            assignment_interval_ms=intervals_ms[(first >> 18 & 63) % len(intervals_ms)],
+            metadata_refresh_interval_ms=REFRESH_MS,
+            assignor=assignor,
+        )
         self.cluster = cluster = ConsumerGroupCluster(
             self._brokers, self._static, table.timeouts, self._counts, first % self._brokers, simulator.rules, config
         )

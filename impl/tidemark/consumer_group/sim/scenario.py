@@ -5,6 +5,8 @@ positions that it knows. Of a coordinator it shows the group epoch / the epoch o
 it shows the epoch, the partitions that it may read and (-) those that it must give up. Then come the targets (->),
 whose partitions have the epoch of a holder, the offsets, and the number of uncommitted batches. Of the log it shows the
 leader, its epoch, and the committed group epoch and offsets.
+
+    begin interval=8000     the least time between two target assignments (milliseconds; 0)
 """
 
 from __future__ import annotations
@@ -29,11 +31,17 @@ Numbers = Mapping[str, int]
 
 
 def begin(header: Mapping[str, Any], rules: Rules | None, options: Mapping[str, str]) -> Performance:
-    """A group's cluster before its first event; it assigns as the `uniform` assignor does."""
+    """A group's cluster before its first event; it assigns as the `uniform` assignor does. Raises KeyError for an
+    unknown name or option."""
+    general = {name: said for name, said in options.items() if name != "interval"}
     simulator = ConsumerGroupSimulator(header, rules=rules)
     table = simulator.table
-    static, counts, first = staging.beginning(table, options)
-    config = ConsumerGroupConfig(metadata_refresh_interval_ms=REFRESH_MS, assignor="uniform")
+    static, counts, first = staging.beginning(table, general)
+    config = ConsumerGroupConfig(
+        assignment_interval_ms=int(options.get("interval", "0")),
+        metadata_refresh_interval_ms=REFRESH_MS,
+        assignor="uniform",
+    )
     cluster = ConsumerGroupCluster(len(table.brokers), static, table.timeouts, counts, first, simulator.rules, config)
     recorder = Recorder(simulator.plan, Abstraction(table, cluster))
 
@@ -60,6 +68,7 @@ EVENTS: dict[str, Callable[..., bool]] = {
     "FinishReconciliation": lambda g, c: g.finish_reconciliation(c),
     "RejectHeartbeat": _heartbeat,
     "HandleHeartbeat": _heartbeat,
+    "BumpOnHeartbeat": _heartbeat,
     "AssignOnHeartbeat": _heartbeat,
     "ExpireRevocation": lambda g, b, m: staging.expire(g, b, TimerKind.REBALANCE, m),
     "RepeatHeartbeat": lambda g, c: g.repeat_heartbeat(c),
