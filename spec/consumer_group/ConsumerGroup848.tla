@@ -215,6 +215,10 @@ RevocationReported(request, revoked) == Guard("RevocationReported", request.repo
 \* KIP-848; that what the member itself is revoking is no other's: KAFKA-19449. Without it a member gets what another one holds.
 AssignReleased(b, member, p) == Guard("AssignReleased", partitionEpoch[b][p] = -1 \/ p \in PartitionsOf(member.revoking))
 
+\* KAFKA-19431 (4.2). Without it a member keeps what it no longer subscribes to, or is given it, until the next target assignment
+\* (row 143).
+AssignSubscribed(member, p) == Guard("AssignSubscribed", p \in member.subscription)
+
 \* KAFKA-16147. Without it the epochs of the partitions that a member was revoking are removed after its new assignment's are
 \* added. A partition that came back to it counts as released (row 45).
 RemoveEpochsFirst(old, p) == Case("RemoveEpochsFirst", p \in PartitionsOf(old.revoking))
@@ -297,11 +301,11 @@ ReportWhatIsTaken(c) == Case("ReportWhatIsTaken",
 \* what it was assigned before.
 AbandonReconciliation(c) == Case("AbandonReconciliation", consumer[c].reconciling)
 
-Rules == {"RevocationReported", "AssignReleased", "RemoveEpochsFirst", "AcceptRejoin", "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch",
-          "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch", "LeaveEndsRevocation", "ReplaceReleasedInstance",
-          "RejoinOfOwnInstance", "MemberOfInstance", "CommitOfMember", "CommitFromAssignmentEpoch", "CommitOfHeldPartition",
-          "FetchWaitsForCommit", "ReplyAfterCommit", "GiveUntilReported", "TolerantReplay", "KeepNewerEpoch", "ReportUntilRevoked",
-          "ReportWhatIsTaken", "AbandonReconciliation"}
+Rules == {"RevocationReported", "AssignReleased", "AssignSubscribed", "RemoveEpochsFirst", "AcceptRejoin", "EmptyGroupIsAssigned",
+          "HeartbeatOfMemberEpoch", "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch", "LeaveEndsRevocation",
+          "ReplaceReleasedInstance", "RejoinOfOwnInstance", "MemberOfInstance", "CommitOfMember", "CommitFromAssignmentEpoch",
+          "CommitOfHeldPartition", "FetchWaitsForCommit", "ReplyAfterCommit", "GiveUntilReported", "TolerantReplay", "KeepNewerEpoch",
+          "ReportUntilRevoked", "ReportWhatIsTaken", "AbandonReconciliation"}
 
 \* The baseline of Kafka 4.x: the rules that it lacks.
 KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "CommitOfHeldPartition", "GiveUntilReported",
@@ -314,17 +318,21 @@ KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "Co
 Acknowledged(request, revoked) == RevocationReported(request, revoked)
 
 \* A heartbeat's effect on the member (CurrentAssignmentBuilder). A member at its target, or with an unacknowledged
-\* revocation, stays. Any other comes one step closer to its target: it first gives up partitions, then gets released ones.
+\* revocation, stays, or shrinks: it loses what it no longer subscribes to. Any other comes one step closer to its target: it first
+\* gives up partitions, then gets released ones.
 Reconciled(b, member, target, targetEpoch, request) ==
-    LET stays   == \/ member.state = "STABLE" /\ member.memberEpoch = targetEpoch
+    LET rests   == \/ member.state = "STABLE" /\ member.memberEpoch = targetEpoch
                    \/ member.state = "UNREVOKED_PARTITIONS" /\ ~Acknowledged(request, PartitionsOf(member.revoking))
         held    == PartitionsOf(member.assigned)
-        kept    == held \cap target
-        revoked == held \ target
-        revokes == revoked # {} /\ ~Acknowledged(request, revoked)
-        ready   == {p \in target \ kept : AssignReleased(b, member, p)}
-        waits   == ~(target \subseteq kept \cup ready)
-        ends    == AcknowledgedRevocationEndsEpoch(member)
+        wanted  == {p \in IF rests THEN held ELSE target : AssignSubscribed(member, p)}
+        kept    == held \cap wanted
+        revoked == held \ wanted
+        stays   == rests /\ revoked = {}
+        gone    == IF rests THEN revoked \cup PartitionsOf(member.revoking) ELSE revoked
+        revokes == revoked # {} /\ ~Acknowledged(request, gone)
+        ready   == {p \in wanted \ kept : AssignReleased(b, member, p)}
+        waits   == ~(wanted \subseteq kept \cup ready)
+        ends    == IF rests THEN FALSE ELSE AcknowledgedRevocationEndsEpoch(member)
     IN  [present |-> member.present, static |-> member.static, subscription |-> member.subscription, rebalance |-> member.rebalance,
          memberEpoch |-> IF stays THEN member.memberEpoch
                          ELSE IF ~revokes THEN targetEpoch
@@ -335,7 +343,7 @@ Reconciled(b, member, target, targetEpoch, request) ==
                    ELSE IF waits THEN "UNRELEASED_PARTITIONS" ELSE "STABLE",
          assigned |-> [p \in Partitions |-> IF stays \/ p \in kept THEN member.assigned[p]
                                             ELSE IF ~revokes /\ p \in ready THEN targetEpoch ELSE -1],
-         revoking |-> [p \in Partitions |-> IF stays THEN member.revoking[p]
+         revoking |-> [p \in Partitions |-> IF stays \/ (rests /\ p \notin revoked) THEN member.revoking[p]
                                             ELSE IF revokes /\ p \in revoked THEN member.assigned[p] ELSE -1]]
 
 \* The partitions that exist and that one of these members subscribes to.

@@ -67,6 +67,11 @@ TargetIsValid ==
         /\ \A m \in MemberIds : g.target[m] # {} => m \in Present(g)
         /\ g.groupEpoch = g.assignmentEpoch => UNION {g.target[m] : m \in MemberIds} = g.metadata
 
+\* A member may read only what it subscribes to.
+AssignedIsSubscribed ==
+    \A b \in Brokers : \A m \in Present(group[b]) :
+        PartitionsOf(group[b].members[m].assigned) \subseteq group[b].members[m].subscription
+
 \* An instance is one member.
 OneMemberPerInstance ==
     \A b \in Brokers : Cardinality({m \in Present(group[b]) : group[b].members[m].static}) <= 1
@@ -89,7 +94,8 @@ ToldIsCommitted ==
             storedGroup.members[consumer[c].member].memberEpoch = -2
             \/ consumer[c].memberEpoch <= storedGroup.members[consumer[c].member].memberEpoch
 
-\* A member's state says what it has to do.
+\* A member's state says what it has to do. A stable member has its target; while the next target assignment waits it may have lost
+\* something by a new subscription.
 GroupWellFormed ==
     \A b \in Brokers :
         LET g == group[b] IN
@@ -101,7 +107,9 @@ GroupWellFormed ==
             /\ PartitionsOf(member.assigned) \cap PartitionsOf(member.revoking) = {}
             /\ member.state # "UNREVOKED_PARTITIONS" => PartitionsOf(member.revoking) = {}
             /\ member.state = "UNREVOKED_PARTITIONS" => PartitionsOf(member.revoking) # {}
-            /\ member.state = "STABLE" /\ member.memberEpoch = g.assignmentEpoch => PartitionsOf(member.assigned) = g.target[m]
+            /\ member.state = "STABLE" /\ member.memberEpoch = g.assignmentEpoch =>
+                \/ PartitionsOf(member.assigned) = g.target[m]
+                \/ AssignmentInterval /\ g.groupEpoch > g.assignmentEpoch /\ PartitionsOf(member.assigned) \subseteq g.target[m]
 
 \* Every member has a session timer. A member that has to revoke has its own rebalance time-out for that. No other timer runs.
 TimersRun ==

@@ -240,6 +240,11 @@ TABLE = Table(
             {"group[b2].target[1]": "{}", "group[b2].target[3]": "{p1}"},
         ),
         deposed("TargetIsValid", "nobody is to have p1", {"group[b2].target[1]": "{}"}),
+        deposed(
+            "AssignedIsSubscribed",
+            "a member may read what it does not subscribe to",
+            {"group[b2].members[1].subscription": "{p2}"},
+        ),
         deposed("OneMemberPerInstance", "the instance is two members", {"group[b2].members[1].static": "TRUE"}),
         Fall("LeaderServes", "b1 leads, and its load has failed", {"epoch[b1]": "0"}),
         Fall("LiveIsReplay", "an offset is served that the log has not", {"offsets[b1][p1]": "1"}, good=GOOD),

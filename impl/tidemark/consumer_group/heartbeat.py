@@ -185,7 +185,8 @@ class Heartbeats:
         self, found: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest, target: Partitions, epoch: int
     ) -> list[ConsumerGroupRecord]:
         """How far the member comes."""
-        builder = CurrentAssignmentBuilder(self._group, found, request.topic_partitions, self._rules)
+        heard = self._heard(found, request)
+        builder = CurrentAssignmentBuilder(self._group, heard, request.topic_partitions, self._rules)
         current = builder.build(target, epoch)
         known = self._group.members.get(found.member_id)
         before = NOTHING_YET if known is None else known.current

@@ -39,6 +39,13 @@ def assign_released(epoch: int, partition: TopicPartition, revoking: Owned) -> b
     return epoch == RELEASED or partition in revoking
 
 
+@guard
+def assign_subscribed(partition: TopicPartition, topics: Collection[str]) -> bool:
+    """KAFKA-19431 (4.2): a member has partitions of topics that it subscribes to. Without it a member keeps partitions
+    of a topic that it no longer subscribes to, or is given them, until the next target assignment (row 143)."""
+    return partition.topic in topics
+
+
 @case
 def remove_epochs_first(partition: TopicPartition, revoking: Owned) -> bool:
     """KAFKA-16147: the epochs of partitions that a member held are removed before those of its present ones are added.
@@ -176,6 +183,7 @@ class Rules:
 
     revocation_reported: Callable[[Owned | None, Owned], bool] = revocation_reported
     assign_released: Callable[[int, TopicPartition, Owned], bool] = assign_released
+    assign_subscribed: Callable[[TopicPartition, Collection[str]], bool] = assign_subscribed
     remove_epochs_first: Callable[[TopicPartition, Owned], bool] = remove_epochs_first
     accept_rejoin: Callable[[int], bool] = accept_rejoin
     empty_group_is_assigned: Callable[[Collection[MemberId], MemberId], bool] = empty_group_is_assigned
