@@ -219,6 +219,11 @@ AssignReleased(b, member, p) == Guard("AssignReleased", partitionEpoch[b][p] = -
 \* (row 143).
 AssignSubscribed(member, p) == Guard("AssignSubscribed", p \in member.subscription)
 
+\* This project's; Kafka 4.x lacks it. A subscription that takes a partition from a member does not wait for the next target
+\* assignment. Without it the member revokes in the epoch that gave it the partition, and a late report from before it had
+\* the partition acknowledges that. The consumer still reads, and nothing fences it (row 144).
+BumpRevokesNothing(member) == Guard("BumpRevokesNothing", PartitionsOf(member.assigned) \subseteq member.subscription)
+
 \* KAFKA-16147. Without it the epochs of the partitions that a member was revoking are removed after its new assignment's are
 \* added. A partition that came back to it counts as released (row 45).
 RemoveEpochsFirst(old, p) == Case("RemoveEpochsFirst", p \in PartitionsOf(old.revoking))
@@ -301,15 +306,15 @@ ReportWhatIsTaken(c) == Case("ReportWhatIsTaken",
 \* what it was assigned before.
 AbandonReconciliation(c) == Case("AbandonReconciliation", consumer[c].reconciling)
 
-Rules == {"RevocationReported", "AssignReleased", "AssignSubscribed", "RemoveEpochsFirst", "AcceptRejoin", "EmptyGroupIsAssigned",
-          "HeartbeatOfMemberEpoch", "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch", "LeaveEndsRevocation",
-          "ReplaceReleasedInstance", "RejoinOfOwnInstance", "MemberOfInstance", "CommitOfMember", "CommitFromAssignmentEpoch",
-          "CommitOfHeldPartition", "FetchWaitsForCommit", "ReplyAfterCommit", "GiveUntilReported", "TolerantReplay", "KeepNewerEpoch",
-          "ReportUntilRevoked", "ReportWhatIsTaken", "AbandonReconciliation"}
+Rules == {"RevocationReported", "AssignReleased", "AssignSubscribed", "BumpRevokesNothing", "RemoveEpochsFirst", "AcceptRejoin",
+          "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch", "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch",
+          "LeaveEndsRevocation", "ReplaceReleasedInstance", "RejoinOfOwnInstance", "MemberOfInstance", "CommitOfMember",
+          "CommitFromAssignmentEpoch", "CommitOfHeldPartition", "FetchWaitsForCommit", "ReplyAfterCommit", "GiveUntilReported",
+          "TolerantReplay", "KeepNewerEpoch", "ReportUntilRevoked", "ReportWhatIsTaken", "AbandonReconciliation"}
 
 \* The baseline of Kafka 4.x: the rules that it lacks.
-KafkaAsShipped == {"AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "CommitOfHeldPartition", "GiveUntilReported",
-                   "KeepNewerEpoch", "LeaveEndsRevocation", "ReportWhatIsTaken"}
+KafkaAsShipped == {"BumpRevokesNothing", "AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "CommitOfHeldPartition",
+                   "GiveUntilReported", "KeepNewerEpoch", "LeaveEndsRevocation", "ReportWhatIsTaken"}
 
 -----------------------------------------------------------------------------
 (* The coordinator's vocabulary (GroupMetadataManager, ConsumerGroup, CurrentAssignmentBuilder): groups to groups *)
@@ -874,7 +879,7 @@ BumpOnHeartbeat(b, c, late) ==
         g       == group[b] IN
     \* enabled when
     /\ Accepts(b, c, request)
-    /\ Changed(g, c, request) /\ MayWait(g)
+    /\ Changed(g, c, request) /\ MayWait(g) /\ BumpRevokesNothing(Heard(g, c, request))
     \* effect
     /\ Take(b, c, late, g.groupEpoch + 1, g.assignmentEpoch, Subscribed(MembersWith(g, c, request)), LastTarget(g, c, request))
     /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, offsetRpc>>

@@ -108,8 +108,8 @@ GroupWellFormed ==
             /\ member.state # "UNREVOKED_PARTITIONS" => PartitionsOf(member.revoking) = {}
             /\ member.state = "UNREVOKED_PARTITIONS" => PartitionsOf(member.revoking) # {}
             /\ member.state = "STABLE" /\ member.memberEpoch = g.assignmentEpoch =>
-                \/ PartitionsOf(member.assigned) = g.target[m]
-                \/ AssignmentInterval /\ g.groupEpoch > g.assignmentEpoch /\ PartitionsOf(member.assigned) \subseteq g.target[m]
+                /\ PartitionsOf(member.assigned) \subseteq g.target[m]
+                /\ g.groupEpoch = g.assignmentEpoch => PartitionsOf(member.assigned) = g.target[m]
 
 \* Every member has a session timer. A member that has to revoke has its own rebalance time-out for that. No other timer runs.
 TimersRun ==

@@ -275,6 +275,17 @@ TABLE = Table(
             "a member has not what it should",
             {"group[b2].members[2].assigned[p3]": "-1", "partitionEpoch[b2][p3]": "-1"},
         ),
+        Fall(
+            "GroupWellFormed",
+            "a member has what it should not, while the next assignment waits",
+            {"group[b2].members[2].assigned[p1]": "2", "partitionEpoch[b2][p1]": "2"},
+            good={
+                **DEPOSED,
+                "group[b2].groupEpoch": "3",
+                "group[b2].members[1].assigned[p1]": "-1",
+                "partitionEpoch[b2][p1]": "-1",
+            },
+        ),
         deposed("TimersRun", "member 1 never expires", {"timers[b2][1].session": "0"}),
         deposed("TimersRun", "a member that is gone will expire", {"timers[b2][3].session": "3"}),
         deposed("TimersRun", "member 1 has nothing to give up and a time for it", {"timers[b2][1].rebalance": "1"}),

@@ -161,7 +161,9 @@ class ConsumerGroupCoordinator(Coordinator[Written]):
             return HeartbeatVerdict.HEARTBEAT
         if self._can_assign(now_ms):
             return HeartbeatVerdict.ASSIGN
-        return HeartbeatVerdict.BUMP if bumps else HeartbeatVerdict.HEARTBEAT
+        if not bumps:
+            return HeartbeatVerdict.HEARTBEAT
+        return HeartbeatVerdict.BUMP if self._heartbeats.may_wait(request) else HeartbeatVerdict.ASSIGN
 
     def _can_assign(self, now_ms: int) -> bool:
         """Whether the next target assignment need not wait: the interval has passed since the last one, or nobody knows

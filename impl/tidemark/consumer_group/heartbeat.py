@@ -99,6 +99,11 @@ class Heartbeats:
             return True
         return looks and subscribed(self._with(heard, request), self._image) != group.metadata
 
+    def may_wait(self, request: ConsumerGroupHeartbeatRequest) -> bool:
+        """Whether the next target assignment may wait although the group epoch goes up."""
+        heard = self._heard(self.found(request), request)
+        return self._rules.bump_revokes_nothing(heard.current.assigned.keys(), heard.metadata.topics)
+
     def _with(self, heard: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest) -> Members:
         """The group's members, this one and its predecessor considered."""
         old = self.replaced(request)

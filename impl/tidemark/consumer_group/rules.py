@@ -46,6 +46,14 @@ def assign_subscribed(partition: TopicPartition, topics: Collection[str]) -> boo
     return partition.topic in topics
 
 
+@guard
+def bump_revokes_nothing(assigned: Collection[TopicPartition], topics: Collection[str]) -> bool:
+    """This project's; Kafka 4.x lacks it. A subscription that takes a partition from a member does not wait for the
+    next target assignment. Without it the member revokes in the epoch that gave it the partition, and a late report
+    from before it had the partition acknowledges that. The consumer still reads, and nothing fences it (row 144)."""
+    return all(one.topic in topics for one in assigned)
+
+
 @case
 def remove_epochs_first(partition: TopicPartition, revoking: Owned) -> bool:
     """KAFKA-16147: the epochs of partitions that a member held are removed before those of its present ones are added.
@@ -184,6 +192,7 @@ class Rules:
     revocation_reported: Callable[[Owned | None, Owned], bool] = revocation_reported
     assign_released: Callable[[int, TopicPartition, Owned], bool] = assign_released
     assign_subscribed: Callable[[TopicPartition, Collection[str]], bool] = assign_subscribed
+    bump_revokes_nothing: Callable[[Collection[TopicPartition], Collection[str]], bool] = bump_revokes_nothing
     remove_epochs_first: Callable[[TopicPartition, Owned], bool] = remove_epochs_first
     accept_rejoin: Callable[[int], bool] = accept_rejoin
     empty_group_is_assigned: Callable[[Collection[MemberId], MemberId], bool] = empty_group_is_assigned

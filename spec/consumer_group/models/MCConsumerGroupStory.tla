@@ -36,5 +36,11 @@ All == {p1, p2}
 \* A report from before c2 got p1 arrives when c2 has to revoke p1, and then p2: it acknowledges the first revocation.
 LateReportTargets == <<<<All, {}>>, <<{p1}, {p2}>>, <<{}, All>>, <<{p1}, {p2}>>, <<All, {}>>>>
 LateReportSubscriptions ==
-    <<<<All, All>>, <<All, All>>, <<All, All>>, <<{p2}, All>>, <<All, All>>, <<All, {p1}>>, <<All, {p1}>>>>
+    <<<<All, All>>, <<All, All>>, <<All, All>>, <<{p2}, All>>, <<All, All>>, <<All, {p2}>>, <<All, {p2}>>>>
+
+\* c1 has p2; c2 is to have both, and gets p1 at once and p2 later, in one epoch. It subscribes to p1 alone. While the next target
+\* assignment waits a report from before c2 got p2 arrives.
+SameEpochTargets == <<<<All, {}>>, <<{p2}, {}>>, <<{}, All>>, <<{p2}, {p1}>>>>
+SameEpochSubscriptions ==
+    <<<<All, All>>, <<All, All>>, <<{p2}, All>>, <<{p2}, All>>, <<{p2}, {p1}>>, <<{p2}, {p1}>>>>
 =============================================================================
