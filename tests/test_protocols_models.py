@@ -41,7 +41,7 @@ class Suite:
         return [model for model in self.models if model.kind == "liveness" and model.expected == expected]
 
 
-UNTRIED = {"replication": frozenset({"AlterOfBrokerEpoch", "AlterOfLeaderEpoch", "MinIsrOnAppend"})}
+UNTRIED = {"replication": frozenset({"AlterOfBrokerEpoch", "MinIsrOnAppend"})}
 ELSEWHERE = {"transactions": frozenset({"rule FenceOnce true"})}
 SUITES = [
     Suite(name, one.spec, UNTRIED.get(name, frozenset()), ELSEWHERE.get(name, frozenset()))

@@ -65,6 +65,7 @@ ListOffsets(b) ==
 EndOffsetAdvancesStep == told' >= told
 EndOffsetAdvances == [][EndOffsetAdvancesStep]_endVars
 
-\* The client's end offset stays valid: every leader of a later epoch has the records below it.
+\* The client's end offset stays valid: every leader of a later epoch has the records below it. (By construction, whatever rule is
+\* removed: a leader's high watermark is committed. StrongIsr and ElectFromIsr say that it stays so.)
 ToldIsCommitted == told <= Len(committed)
 =============================================================================

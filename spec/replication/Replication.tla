@@ -303,10 +303,14 @@ TailEpochMonotone(e, tail) == Guard("TailEpochMonotone", e >= tail)
 
 \* CAND-4, found by reading Kafka beside this specification; Kafka 4.x lacks it. Without it a leader that was told of a change by
 \* an AlterPartition reply applies its metadata once more and forgets the proposal that it has made since: the high watermark
-\* does not count a member that the controller may have added (row 105).
+\* does not count a member that the controller may have added (row 105). The rule skips all of MakeLeader, which fits a replica set
+\* that never changes. Kafka must keep the pending proposal, and still install assignment, directories and topic id. An
+\* AlterPartition that completes an add-only reassignment keeps the leader epoch (PartitionChangeBuilder), so they come with this
+\* metadata only.
 KeepProposalAtKnownEpoch(b, n) == Case("KeepProposalAtKnownEpoch", n = view[b].partitionEpoch)
 
-\* KIP-497. Without it a deposed leader's proposal is still refused: AlterOfPartitionEpoch refuses it, with another error.
+\* KIP-497. Without it a leader that was elected again takes a decision of its new epoch for one of its old epoch. It does so
+\* without AlterOfPartitionEpoch only, which refuses the same proposals with another error.
 AlterOfLeaderEpoch(request) == Guard("AlterOfLeaderEpoch", request.leaderEpoch >= Partition.leaderEpoch)
 
 \* KIP-497. Without it a proposal that was made on an older ISR is taken.
@@ -1265,7 +1269,8 @@ StopBroker(b) ==
     /\ UNCHANGED <<committed, acked>>
     /\ reconciled' = NextReconciled(b)
 
-\* The protocol's assumption about its environment: a crash that loses records leaves another member of ISR or ELR intact.
+\* The protocol's assumption about its environment: a crash that loses records leaves another member of ISR or ELR that has lost
+\* nothing since it registered. It reads the controller's ISR and ELR.
 EnvironmentLeavesOneIntact(b) ==
     b \in Partition.isr \cup Partition.elr =>
         \E c \in (Partition.isr \cup Partition.elr) \ {b} : status[c] # "lossy"

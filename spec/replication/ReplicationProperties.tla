@@ -33,7 +33,8 @@ FollowerPrefix ==
         /\ remoteEpoch[l][f] = brokerEpoch[f]
             => IsPrefix(log[f], log[l])
 
-\* An offset and an epoch name one record.
+\* An offset and an epoch name one record. By construction, whatever rule is removed: the one leader of an epoch only appends, and
+\* every copy of a record has its offset. It is for traces.
 RecordIdentity ==
     \A a, b \in Brokers :
         \A i \in 1..Min(Leo(a), Leo(b)) : log[a][i].epoch = log[b][i].epoch => log[a][i] = log[b][i]
@@ -45,7 +46,8 @@ LogMatching ==
         \A i \in 2..Min(Leo(a), Leo(b)) :
             log[a][i].epoch = log[b][i].epoch => log[a][i - 1].epoch = log[b][i - 1].epoch
 
-\* At most one broker leads an epoch.
+\* At most one broker leads an epoch. By construction, whatever rule is removed: a change of the leader takes the next epoch. It
+\* is for traces.
 OneLeaderPerEpoch ==
     \A a, b \in Brokers : Leads(a) /\ Leads(b) /\ view[a].leaderEpoch = view[b].leaderEpoch => a = b
 
@@ -73,7 +75,8 @@ FetchStateIsTail ==
             fetch[f][l].type = "request" /\ Follows(f, l) /\ fetch[f][l].epoch = view[f].leaderEpoch =>
                 fetch[f][l].offset = Leo(f) /\ fetch[f][l].lastEpoch = lastFetchedEpoch[f]
 
-\* A high watermark is never past the log, nor is what the disk has.
+\* A high watermark is never past the log, nor is what the disk has. By construction, whatever rule is removed: each step that sets
+\* one of them, or cuts the log, ends them at the log's end. It is for traces.
 HwWithinLog == \A b \in Brokers : highWatermark[b] <= Leo(b) /\ flushed[b] <= Leo(b)
 
 \* ISR and ELR are disjoint, the ELR is empty while the ISR has min.insync.replicas, the ISR's members are active, and the leader
@@ -108,7 +111,8 @@ ConsumersReadCommitted ==
 -----------------------------------------------------------------------------
 (* Steps *)
 
-\* Epochs never decrease; a new leader has the next leader epoch.
+\* Epochs never decrease; a new leader has the next leader epoch. By construction, whatever rule is removed: WriteChange appends,
+\* and no step takes an older change than the broker's. It is for traces.
 EpochsMonotoneStep ==
     /\ IsPrefix(metadata, metadata')
     /\ metadata' # metadata =>
@@ -120,14 +124,15 @@ EpochsMonotoneStep ==
             view'[b].leaderEpoch >= view[b].leaderEpoch /\ view'[b].partitionEpoch >= view[b].partitionEpoch
 EpochsMonotone == [][EpochsMonotoneStep]_vars
 
-\* A leader's high watermark is monotone within its epoch.
+\* A leader's high watermark is monotone within its epoch. By construction, whatever rule is removed: HwOf takes the greater. It is
+\* for traces.
 LeaderHwMonotoneStep ==
     \A b \in Brokers :
         Leads(b) /\ status'[b] = "running" /\ view'[b].leader = b /\ view'[b].leaderEpoch = view[b].leaderEpoch =>
             highWatermark'[b] >= highWatermark[b]
 LeaderHwMonotone == [][LeaderHwMonotoneStep]_vars
 
-\* Leaders never truncate.
+\* Leaders never truncate. By construction, whatever rule is removed: only a broker that follows truncates. It is for traces.
 LeaderNeverTruncatesStep ==
     \A b \in Brokers :
         Leads(b) /\ status'[b] = "running" /\ view'[b].leader = b => IsPrefix(log[b], log'[b])
@@ -194,7 +199,8 @@ DivergingPointNeverIncreasesStep ==
             Len(log'[b]) <= reconciled[b]
 DivergingPointNeverIncreases == [][DivergingPointNeverIncreasesStep]_vars
 
-\* A consumer neither goes back nor skips a record: it goes on by what a response brings.
+\* A consumer neither goes back nor skips a record: it goes on by what a response brings. By construction, whatever rule is removed:
+\* only TakeRead moves it. It is for traces.
 ConsumersSkipNothingStep ==
     \A c \in Consumers :
         consumer'[c].offset # consumer[c].offset =>

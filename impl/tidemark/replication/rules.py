@@ -191,8 +191,8 @@ def keep_proposal_at_known_epoch(partition_epoch: int, known_partition_epoch: in
 
 @guard
 def alter_of_leader_epoch(request_epoch: int, leader_epoch: int) -> bool:
-    """KIP-497. Without it a deposed leader's proposal is still refused, with another error. A new leader's epoch comes
-    with a new partition epoch, so `alter_of_partition_epoch` refuses it."""
+    """KIP-497. Without it a leader that was elected again takes a decision of its new epoch for one of its old epoch.
+    It does so without `alter_of_partition_epoch` only: a new leader's epoch comes with a new partition epoch."""
     return request_epoch >= leader_epoch
 
 
