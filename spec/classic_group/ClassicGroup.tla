@@ -297,8 +297,8 @@ FetchWaitsForCommit(b) == Case("FetchWaitsForCommit", appended[b] # <<>>)
 Waits(c, type, b, m) ==
     IF memberRpc[c].type # type THEN FALSE ELSE memberRpc[c].broker = b /\ memberRpc[c].member = m
 
-\* KAFKA-20938. A later JoinGroup or SyncGroup of the member takes the place of the one that waits, which is answered now. Without it
-\* that one is never answered: its consumer waits while the group goes on (row 145).
+\* KAFKA-20938, on Kafka's trunk since August 2026; 4.4.0 lacks it. A later JoinGroup or SyncGroup of the member takes the place of the
+\* one that waits, which is answered now. Without it that one is never answered: its consumer waits while the group goes on (row 145).
 AnswerSuperseded(c, type, b, m) == Case("AnswerSuperseded", Waits(c, type, b, m))
 
 \* KIP-345. Without it the replaced process goes on under its old member id.
@@ -323,12 +323,12 @@ OneAssignmentPerGeneration(b, assignments) == Guard("OneAssignmentPerGeneration"
 \* 107).
 LoseWhatWasMissed(c) == Case("LoseWhatWasMissed", consumer[c].missed)
 
-\* This project's; Kafka 4.x lacks it (KIP-814). A leader that comes back and need not assign does not know by what partitions
+\* This project's; Kafka 4.x lacks it: a remainder of KAFKA-13435 (KIP-814). A leader that comes back and need not assign does not know by what partitions
 \* and subscriptions the group was assigned: it joins again once. Without it nobody notices what has changed since (row 108).
 NoticeWhatWasMissed(reply) == Case("NoticeWhatWasMissed", reply.role = "leader skipping")
 
-\* This project's; Kafka 4.x compares the vote only. A static member that is replaced by one with another subscription makes the
-\* group rebalance. Without it nobody is given what the new process subscribes to (row 109).
+\* KAFKA-12759 (pull request 22593, open in June 2026); Kafka 4.x compares the vote only. A static member that is replaced by one with
+\* another subscription makes the group rebalance. Without it nobody is given what the new process subscribes to (row 109).
 ReplacementKeepsSubscription(member, request) == Guard("ReplacementKeepsSubscription",
     member.subscription = request.subscription)
 
@@ -346,7 +346,7 @@ Rules == {"JoinNamesMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberI
 
 \* The baseline of Kafka 4.x: the rules that it lacks.
 KafkaAsShipped == {"GenerationOfOlderEpoch", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
-                   "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
+                   "ReplacementKeepsSubscription", "ReplacementOwesNothing", "AnswerSuperseded"}
 
 -----------------------------------------------------------------------------
 (* The coordinator's vocabulary (GroupMetadataManager, ClassicGroup): groups to groups *)
@@ -1175,7 +1175,8 @@ HandleHeartbeat(b, c) ==
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
 \* HandleLeave   who: coordinator   code: classic_group/coordinator.py
-\* A member or a pending id goes; an unknown one changes nothing.
+\* A member or a pending id goes; an unknown one changes nothing. Kafka counts a pending id as a member that has left, so the group
+\* rebalances, or its join phase may end (classicGroupLeaveToClassicGroup).
 HandleLeave(b, c) ==
     LET m       == stray[c].member
         g       == group[b]

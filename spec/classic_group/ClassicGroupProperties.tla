@@ -19,13 +19,23 @@ Unfenced(c) ==
     /\ consumer[c].member \in Present(Coordinator)
     /\ consumer[c].generation = Coordinator.generation
 
-\* c reads p and could commit it. (A cooperative consumer goes on reading p while it joins, which is judged once it is answered.)
+\* c reads p and could commit it. (A cooperative consumer goes on reading p while it joins: OneReader.)
 ActivelyOwns(c, p) == p \in consumer[c].owned /\ consumer[c].state = "STABLE" /\ Unfenced(c)
 
-\* No partition is actively owned by two consumers. (Of consumers that are STABLE; that nobody reads what another commits is
-\* NoneReadAgain, with a history: MCGroupHistory.)
+\* No partition is actively owned by two consumers. (Of consumers that are STABLE; of those that join, OneReader. That
+\* nobody reads what another commits is NoneReadAgain, with a history: MCGroupHistory.)
 OneActiveOwner ==
     \A p \in Partitions : \A c, d \in Clients : ActivelyOwns(c, p) /\ ActivelyOwns(d, p) => c = d
+
+\* c is cooperative, and goes on reading p while it joins. (One that was left out of a generation does so, too, until its SyncGroup is
+\* answered, here and in Kafka; p may be another's by then. What it does at last is row 107's.)
+ReadsOn(c, p) ==
+    /\ p \in consumer[c].owned /\ consumer[c].state # "STABLE" /\ Unfenced(c)
+    /\ IsCooperative(c) /\ ~consumer[c].missed
+
+\* No other consumer reads what a cooperative one reads while it joins.
+OneReader ==
+    \A p \in Partitions : \A c, d \in Clients : ReadsOn(c, p) /\ (ReadsOn(d, p) \/ ActivelyOwns(d, p)) => c = d
 
 \* No partition is assigned to two members in one generation: in each coordinator's memory, and on the log. (What consumers own:
 \* OneActiveOwner; what two coordinators give in one generation: GenerationNamesMembership.)
@@ -57,7 +67,7 @@ LiveIsReplay ==
         /\ Coordinator.state = "Stable" => Record(Coordinator, Assignments(Coordinator)) = storedGroup
         /\ Coordinator.state = "Empty" => \A m \in MemberIds : ~storedGroup.members[m].present
 
-\* An instance is one member.
+\* An instance is one member. (By construction: JoinStaticMember replaces the one that there is. It is for traces.)
 OneMemberPerInstance ==
     \A b \in Brokers : Cardinality({m \in Present(group[b]) : group[b].members[m].static}) <= 1
 
@@ -210,7 +220,8 @@ RebalanceWaitsForSlowestStep ==
             \A m \in Present(g) : g.members[m].rebalance <= g.syncTimer
 RebalanceWaitsForSlowest == [][RebalanceWaitsForSlowestStep]_vars
 
-\* The member that has to assign learns which members have the instance id, in the current group.
+\* The member that has to assign learns which members have the instance id, in the current group. (By construction: RosterOf is of the
+\* group that the reply tells. It is for traces.)
 RosterNamesInstancesStep ==
     \A c \in Clients :
         memberRpc[c].type # "joined" /\ memberRpc'[c].type = "joined" /\ memberRpc'[c].role = "leader" =>

@@ -85,7 +85,8 @@ SequencesContiguous ==
                                               /\ output[m].type = "data"} IN
             IF output[n].type = "data" THEN output[n].sequence = Cardinality(before) ELSE TRUE
 
-\* The leader of the output knows what its log says.
+\* The leader of the output knows what its log says. (But for the reader's place, by construction: WriteResult and Mark write both. It is
+\* for traces.)
 OutputWellFormed ==
     /\ read <= LastStableOffset
     /\ \A i \in Instances :
@@ -141,7 +142,7 @@ NoAppendAfterFencingStep ==
     /\ \A i \in Instances : known'[i] >= known[i]
 NoAppendAfterFencing == [][NoAppendAfterFencingStep]_vars
 
-\* Written results stay, and so do returned ones.
+\* Written results stay, and so do returned ones. (By construction: both are only appended to. It is for traces.)
 ReturnedStaysStep ==
     /\ Len(output') >= Len(output) /\ SubSeq(output', 1, Len(output)) = output
     /\ Len(returned') >= Len(returned) /\ SubSeq(returned', 1, Len(returned)) = returned

@@ -87,7 +87,8 @@ WrittenIsAnsweredStep ==
                 \/ ~IsWritten(producer[c].pid, p, wire[c][p][i].number))
 WrittenIsAnswered == [][WrittenIsAnsweredStep]_vars
 
-\* The high watermark never goes back, and a log loses nothing below it.
+\* The high watermark never goes back, and a log loses nothing below it. (By construction: an election keeps what is below it. It is for
+\* traces.)
 CommittedStaysStep ==
     \A p \in Partitions :
         /\ highWatermark'[p] >= highWatermark[p]
@@ -95,7 +96,8 @@ CommittedStaysStep ==
         /\ \A i \in 1..highWatermark[p] : Len(log'[p]) >= i => log'[p][i] = log[p][i]
 CommittedStays == [][CommittedStaysStep]_vars
 
-\* The epoch of a producer id only goes up, and ids are issued once.
+\* The epoch of a producer id only goes up, and ids are issued once. (By construction: GetProducerId and BumpEpoch take the next. It is for
+\* traces.)
 ProducerEpochMonotoneStep ==
     /\ issued' >= issued
     /\ \A c \in Producers :

@@ -212,7 +212,8 @@ Case(rule, arises) == Has(rule) /\ arises
 \* KIP-211 (KAFKA-4682). Without it the offset of a partition that a member reads expires (row 53).
 ExpireOnlyUnsubscribed(g, p) == Guard("ExpireOnlyUnsubscribed", p \notin g.subscribed)
 
-\* KIP-211. Without it the offsets of a group expire as soon as its last member has gone, if it committed seldom.
+\* KIP-211. In the groups of KIP-848 Kafka 4.x lacks it. Without it the offsets of a group expire as soon as its last member has gone, if
+\* it committed seldom (row 147).
 CountFromEmpty(g) == Case("CountFromEmpty", g.state = "Empty")
 
 \* This project's; Kafka 4.x lacks it. An offset that is committed into an empty group counts from its commit. Without it, if the
@@ -294,8 +295,9 @@ Rules == {"ExpireOnlyUnsubscribed", "CountFromEmpty", "CountFromCommit", "Expire
           "MarkerEndsOlderEpoch", "MaterialiseFirst", "FetchOnlyStable", "FetchWaitsForCommit", "CleanBelowUnstable",
           "MarkerOutlivesItsData"}
 
-\* The baseline of Kafka 4.x: what it ships without.
-KafkaAsShipped == {"CountFromCommit"}
+\* The baselines of Kafka 4.x: what it ships without, for a classic group and for a group of KIP-848.
+KafkaAsShipped              == {"CountFromCommit"}
+KafkaAsShippedConsumerGroup == {"CountFromEmpty"}
 
 -----------------------------------------------------------------------------
 (* Replay: memories to memories. It is the only way in which a coordinator's memory changes. *)

@@ -16,7 +16,8 @@ Known(memory) ==
 \* The coordinator's memory is what a replay of the log gives, whatever compaction has done to it.
 LiveIsReplay == Known(Memory(B)) = Known(Replay(log))
 
-\* Positions go up in the log, and in what follows it.
+\* Positions go up in the log, and in what follows it. (By construction: a record takes the next position, and compaction keeps
+\* it. It is for traces.)
 LogWellFormed ==
     /\ \A i \in 1..Len(log) : log[i].position < end[B] /\ (i > 1 => log[i - 1].position < log[i].position)
     /\ \A b \in Brokers : \A i \in 1..Len(appended[b]) : appended[b][i].position = end[b] + i - 1

@@ -347,7 +347,8 @@ VerifyTransaction(ongoing) == Case("VerifyTransaction", ~ongoing)
 \* KAFKA-14884. Without it a batch is appended because it was verified, though the transaction has ended since (row 73).
 VerificationGuard(r) == Guard("VerificationGuard", r.guard)
 
-\* KAFKA-18575. Without it a batch of the next transaction is taken while the last one waits for its marker (row 75).
+\* KAFKA-18654, which replaced the first repair of KAFKA-18575. Without it a batch of the next transaction is taken while the last one waits
+\* for its marker (row 75).
 OngoingOfItsEpoch(e, r) == Guard("OngoingOfItsEpoch", e.epoch = r.epoch)
 
 \* KIP-98. Without it a process that was replaced writes behind its successor.

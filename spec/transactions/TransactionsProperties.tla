@@ -217,7 +217,8 @@ CoordinatorEpochMonotoneStep ==
             \A pid \in Pids : entry'[p][pid].coordinatorEpoch >= entry[p][pid].coordinatorEpoch
 CoordinatorEpochMonotone == [][CoordinatorEpochMonotoneStep]_vars
 
-\* The high watermark and the last stable offset never go back, and a log loses nothing below the high watermark.
+\* The high watermark and the last stable offset never go back, and a log loses nothing below the high watermark. (But for the last
+\* stable offset, by construction: an election keeps what is below the high watermark. It is for traces.)
 StableStaysStep ==
     \A p \in Partitions :
         /\ highWatermark'[p] >= highWatermark[p] /\ Len(log'[p]) >= highWatermark[p]
@@ -225,7 +226,8 @@ StableStaysStep ==
         /\ lastStableOffset'[p] >= lastStableOffset[p]
 StableStays == [][StableStaysStep]_vars
 
-\* A consumer does not go back, and what it has returned it has returned.
+\* A consumer does not go back, and what it has returned it has returned. (By construction: no response ends before the position that
+\* it was asked from. It is for traces.)
 ReturnedStaysStep ==
     \A r \in IsolationLevels, p \in Partitions :
         position'[r][p] >= position[r][p] /\ returned[r][p] \subseteq returned'[r][p]

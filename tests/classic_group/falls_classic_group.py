@@ -142,6 +142,7 @@ ROSTER = members(NO_METADATA, {"present": "TRUE"}, {"present": "TRUE", "static":
 JOINED = {"type": '"joined"', **{name: value for name, value in STORED.items() if name != "leader"}}
 LOADED = {STATE: STABLE, "epoch[b1]": "1"}
 STAYS = {"position[c1][p1]": "1"}
+READS_ON = {"state": '"PREPARING_REBALANCE"', "mode": '"cooperative"'}
 EMPTY = record(ABSENT, state='"Empty"', generation="1")
 STORED_EMPTY = record(generation="1", protocol='"none"', leader="0", members=members(NO_STORED))
 UNKNOWN = record({"type": '"failed"', "member": "0", "error": '"UNKNOWN_MEMBER_ID"'})
@@ -185,6 +186,19 @@ TABLE = Table(
     Path("classic_group/ClassicGroupProperties.cfg"),
     [
         wrong_state("OneActiveOwner", "c1 reads what s1 reads", {"consumer[c1].owned": "{p1, p2}"}),
+        wrong_state(
+            "OneReader",
+            "c1, which joins, reads on what s1 reads",
+            {"consumer[c1].owned": "{p1, p2}"},
+            consumer__c1=stable(1, "{p1}", **READS_ON),
+        ),
+        wrong_state(
+            "OneReader",
+            "both join, and both read on",
+            {"consumer[c1].owned": "{p1, p2}"},
+            consumer__c1=stable(1, "{p1}", **READS_ON),
+            consumer__s1=stable(2, "{p2, p3}", **READS_ON),
+        ),
         wrong_state(
             "OneAssigneePerGeneration",
             "the leader has given p2 twice",

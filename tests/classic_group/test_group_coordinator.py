@@ -327,6 +327,49 @@ class TestLeaving:
         assert brokers.group.state is GroupState.EMPTY, "nobody rebalances"
         assert not brokers.at(None).timers
 
+    def test_a_pending_id_that_leaves_a_stable_group_makes_it_rebalance(self) -> None:
+        """Kafka counts it among the members that left (`classicGroupLeaveToClassicGroup`)."""
+        brokers = Brokers()
+        first, second = brokers.stable()
+        brokers.join("c")
+        pending = brokers.joined("c").member_id
+        assert brokers.leave(pending) is Errors.NONE
+        assert (brokers.group.state, brokers.group.pending) == (GroupState.PREPARING_REBALANCE, set())
+        assert set(brokers.group.members) == {first, second}
+
+    def test_a_pending_id_that_leaves_while_the_leader_assigns_makes_the_group_join_again(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.two_joined()
+        brokers.join("c")
+        pending = brokers.joined("c").member_id
+        brokers.replies.clear()
+        brokers.sync("b", second, 1)
+        assert brokers.leave(pending) is Errors.NONE
+        assert brokers.group.state is GroupState.PREPARING_REBALANCE
+        assert brokers.reply("b") == SyncGroupResponse(Errors.REBALANCE_IN_PROGRESS)
+        assert brokers.heartbeat(first, 1) is Errors.REBALANCE_IN_PROGRESS
+
+    def test_a_join_phase_ends_when_the_pending_id_that_it_waits_for_leaves(self) -> None:
+        brokers = Brokers()
+        first, second = brokers.stable()
+        brokers.join("c")
+        pending = brokers.joined("c").member_id
+        brokers.join("a", first)
+        brokers.join("b", second)
+        assert brokers.group.state is GroupState.PREPARING_REBALANCE
+        assert brokers.leave(pending) is Errors.NONE
+        assert brokers.group.state.value == "CompletingRebalance"
+        assert set(brokers.group.members) == {first, second}
+
+    def test_an_initial_join_phase_does_not_end_with_a_pending_id(self) -> None:
+        brokers = Brokers()
+        brokers.member("a")
+        brokers.join("b")
+        pending = brokers.joined("b").member_id
+        assert brokers.leave(pending) is Errors.NONE
+        assert (brokers.group.state, brokers.group.initial) == (GroupState.PREPARING_REBALANCE, True)
+        assert JOIN_TIMER in brokers.at(None).timers
+
     def test_the_sync_of_a_member_that_is_removed_is_not_answered(self) -> None:
         brokers = Brokers()
         first, second = brokers.two_joined()

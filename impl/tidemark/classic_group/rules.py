@@ -101,9 +101,9 @@ def fetch_waits_for_commit(waiting: int) -> bool:
 
 @case
 def answer_superseded(waits: bool) -> bool:
-    """KAFKA-20938: a later JoinGroup or SyncGroup of a member takes the place of the one that waits. That one is
-    answered now. Without it the earlier request is never answered: its consumer waits while the group goes on (row
-    145)."""
+    """KAFKA-20938; Kafka 4.4.0 lacks it: a later JoinGroup or SyncGroup of a member takes the place of the one that
+    waits. That one is answered now. Without it the earlier request is never answered: its consumer waits while the
+    group goes on (row 145)."""
     return waits
 
 
@@ -144,15 +144,15 @@ def one_assignment_per_generation(
 
 @case
 def notice_what_was_missed(skip_assignment: bool) -> bool:
-    """This project's; Kafka 4.x lacks it (KIP-814): a leader that comes back and need not assign joins again once. It
-    does not know from which partitions and subscriptions the group was assigned. Without it nobody notices changes
-    since then (row 108)."""
+    """This project's; Kafka 4.x lacks it, a remainder of KAFKA-13435 (KIP-814): a leader that comes back and need not
+    assign joins again once. It does not know from which partitions and subscriptions the group was assigned. Without it
+    nobody notices changes since then (row 108)."""
     return skip_assignment
 
 
 @guard
 def replacement_keeps_subscription(before: Collection[str], after: Collection[str]) -> bool:
-    """This project's; Kafka 4.x compares the vote only: a static member that comes back with other topics makes the
+    """KAFKA-12759, open; Kafka 4.x compares the vote only: a static member that comes back with other topics makes the
     group rebalance. Without it nobody is given what the new process subscribes to (row 109)."""
     return before == after
 

@@ -24,7 +24,8 @@ def expire_only_unsubscribed(partition: TopicPartition, subscribed: Collection[T
 
 @case
 def count_from_empty(state: OffsetsGroupState) -> bool:
-    """KIP-211. Without it the offsets of a group expire as soon as its last member has gone, if it committed seldom."""
+    """KIP-211; in the groups of KIP-848 Kafka 4.x lacks it. Without it the offsets of a group expire as soon as its
+    last member has gone, if it committed seldom (row 147)."""
     return state is OffsetsGroupState.EMPTY
 
 

@@ -178,8 +178,8 @@ def verification_guard(given: object, current: object) -> bool:
 
 @guard
 def ongoing_of_its_epoch(epoch: int, known_epoch: int) -> bool:
-    """KAFKA-18575: a batch belongs to what is open only in the same epoch. Without it the first batch of the next
-    transaction is taken for one of the last, of which the marker is still to come (row 75)."""
+    """KAFKA-18654 (reported as KAFKA-18575): a batch belongs to what is open only in the same epoch. Without it the
+    first batch of the next transaction is taken for one of the last, of which the marker is still to come (row 75)."""
     return epoch == known_epoch
 
 

@@ -62,6 +62,15 @@ OwnershipRefined == Abstract!Spec
 OwnershipSteps == [][Abstract!Next]_(Abstract!vars)
 
 -----------------------------------------------------------------------------
+(* Reachability *)
+
+\* Falls: a late commit is taken for some of its partitions and refused for the others (KIP-1251).
+NeverPartial == [][\A c \in Clients :
+    LET b == leaderAndEpoch.broker IN
+    stray[c].type = "commit" /\ stray'[c].type = "idle" /\ Len(appended'[b]) > Len(appended[b])
+    => appended'[b][Len(appended'[b])].offsets = stray[c].offsets]_vars
+
+-----------------------------------------------------------------------------
 (* Next, by families *)
 
 Servers == {b \in Brokers : Serving(b)}
