@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 
 from tidemark_conformance.audit.judge import FAIL, NOT_A_STEP, UNDECIDED, Batch, Judge, batch_of, judge_for
 from tidemark_conformance.hunt.corpus import DEEPEST, Corpus, Item, Kind
+from tidemark_conformance.hunt.traits import Traits
 from tidemark_conformance.simulate.generate import BAD, Simulated, seldom_collecting
 from tidemark_conformance.simulate.simulators import Swarm
 from tidemark_conformance.tla.kernels.driver import CAPACITY, OVERFLOWS, REASONS
@@ -116,6 +117,7 @@ class Island:
         self.dice = Random(f"hunt {job.seed} {number} {island}")
         self.judges = {part.name: judge_for(part.specification) for part in job.parts}
         self.whole = {part.name: judge_for(part.whole) for part in job.parts if part.whole is not None}
+        self.traits = {part.name: Traits(part.whole) for part in job.parts if part.whole is not None}
         self.found = Round(reach={part.name: Reach(reach.get(part.name, b"")) for part in job.parts})
 
     def search(self, steps: int) -> Round:
@@ -154,9 +156,9 @@ class Island:
             if plain or shapes:
                 self._keep(run, at if plain else shape_at, Kind.PLAIN if plain else Kind.SHAPE)
 
-    def _keep(self, run: _Run, records: int, kind: Kind) -> None:
+    def _keep(self, run: _Run, records: int, kind: Kind, trait: tuple[str, str] = ("", "")) -> None:
         """Keep the beginning of a run up to so many records."""
-        item = Item(f"{run.before}{run.world}@{run.seed}#{records}/", run.world, kind)
+        item = Item(f"{run.before}{run.world}@{run.seed}#{records}/", run.world, kind, *trait)
         self.corpus.add(item)
         self.found.items.append(item)
 
@@ -164,9 +166,11 @@ class Island:
         """Keep the beginnings after which a removed rule would first have held: there is the flaw. What happens before
         it, and how it goes on, may be another thing each time."""
         first = judge.kernels.check(batch.data, batch.offsets, nodes=part.nodes).first[:, NOT_A_STEP]
+        traits = self.traits[part.name]
         for row in np.flatnonzero(first > 1).tolist():
             if runs[row].before.count("/") < DEEPEST:
-                self._keep(runs[row], int(first[row]) - 1, Kind.FLAW)
+                stream = bytes(batch.data[batch.offsets[row] : batch.offsets[row + 1]])
+                self._keep(runs[row], int(first[row]) - 1, Kind.FLAW, traits.of(stream, int(first[row])))
 
     def _judged(self, part: Part, judge: Judge, batch: Batch, runs: Sequence[_Run]) -> NDArray[np.int64]:
         """Judge a part of these runs; returns their news."""
