@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 
@@ -49,27 +49,16 @@ class Kind(StrEnum):
 @dataclass(slots=True)
 class Item:
     """A beginning. `before`: the part of a world's name before the world that goes on. `world`: in which it ended.
-    `fate`, `trait`: those of a flaw (`traits.py`). `drawn`: how often it was drawn, or one like it."""
+    `fate`, `trait`: those of a flaw, `seen`: how many flaws had had that trait (`traits.py`). `drawn`: how often it was
+    drawn, or one like it."""
 
     before: str
     world: str
     kind: Kind
     fate: str = ""
     trait: str = ""
+    seen: int = 0
     drawn: int = 0
-
-
-@dataclass(slots=True)
-class Alike:
-    """The last beginnings of flaws of one fate and one trait. `drawn`: how often one of them was drawn."""
-
-    items: deque[Item] = field(default_factory=lambda: deque(maxlen=ALIKE))
-    drawn: int = 0
-
-    def add(self, item: Item) -> None:
-        """Keep a beginning, perhaps instead of the oldest."""
-        self.items.append(item)
-        self.drawn = max(self.drawn, item.drawn)
 
 
 class Corpus:
@@ -77,28 +66,44 @@ class Corpus:
 
     def __init__(self, items: Iterable[Item] = ()) -> None:
         self._kinds: dict[Kind, list[Item]] = {Kind.PLAIN: [], Kind.SHAPE: []}
-        self._flaws: dict[int, dict[str, dict[str, Alike]]] = {}
+        self._flaws: dict[int, dict[str, dict[str, deque[Item]]]] = {}
         for item in items:
             self.add(item)
 
     def items(self) -> list[Item]:
         """All of them."""
         fates = [traits for fates in self._flaws.values() for traits in fates.values()]
-        flaws = [alike.items for traits in fates for alike in traits.values()]
+        flaws = [alike for traits in fates for alike in traits.values()]
         return [item for kept in (*self._kinds.values(), *flaws) for item in kept]
 
     def add(self, item: Item) -> None:
-        """Keep a beginning; of too many of a kind the one that was drawn most goes, of flaws the oldest."""
+        """Keep a beginning. Of too many of a kind the one that was drawn most goes; of flaws that are alike the oldest,
+        and of too many traits the one that most flaws have had."""
         if item.kind is Kind.FLAW:
-            traits = self._flaws.setdefault(item.before.count("/"), {}).setdefault(item.fate, {})
-            traits.setdefault(item.trait, Alike()).add(item)
+            traits = self._traits(item)
+            traits.setdefault(item.trait, deque(maxlen=ALIKE)).append(item)
             if len(traits) > TRAITS:
-                del traits[max(traits, key=lambda one: traits[one].drawn)]
+                del traits[max(traits, key=lambda one: traits[one][-1].seen)]
             return
         kept = self._kinds[item.kind]
         kept.append(item)
         if len(kept) > MOST // 2:
             kept.remove(max(kept, key=lambda one: one.drawn))
+
+    def welcome(self, item: Item) -> None:
+        """Keep a new beginning. One of a flaw takes its turn behind those of its trait, and a new trait none before the
+        others."""
+        if item.kind is Kind.FLAW:
+            traits = self._traits(item)
+            if item.trait in traits:
+                item.drawn = _drawn(traits[item.trait])
+            elif traits:
+                item.drawn = min(map(_drawn, traits.values()))
+        self.add(item)
+
+    def _traits(self, item: Item) -> dict[str, deque[Item]]:
+        """The beginnings of flaws with the fate of this one and behind as many others, by trait."""
+        return self._flaws.setdefault(item.before.count("/"), {}).setdefault(item.fate, {})
 
     def draw(self, dice: Random) -> tuple[str, str]:
         """The beginnings of a run ("": none), and the world that goes on."""
@@ -122,10 +127,9 @@ class Corpus:
         follow each other has an equal share, of these every fate, and of its traits the one that was drawn least."""
         fates = self._flaws[dice.choice(sorted(self._flaws))]
         traits = list(fates[dice.choice(sorted(fates))].values())
-        alike = min((dice.choice(traits) for _ in range(4)), key=lambda one: one.drawn)
-        alike.drawn += 1
-        item = dice.choice(alike.items)
-        item.drawn = alike.drawn
+        alike = min((dice.choice(traits) for _ in range(4)), key=_drawn)
+        item = dice.choice(alike)
+        item.drawn = _drawn(alike) + 1
         changed = f"{item.world.partition('.')[0]}.{dice.randrange(CHANGES)}"
         name, _, records = item.before.removesuffix("/").rpartition("#")
         if dice.random() < CHANGED:
@@ -133,3 +137,8 @@ class Corpus:
         else:
             before = f"{name}#{max(1, int(records) - dice.choice(REWOUND))}/"
         return before, dice.choice((item.world, changed, fresh))
+
+
+def _drawn(alike: Iterable[Item]) -> int:
+    """How often one of these beginnings was drawn."""
+    return max(item.drawn for item in alike)

@@ -7,6 +7,7 @@ beginning. No Spark in here.
 from __future__ import annotations
 
 import resource
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -70,9 +71,9 @@ class Finding:
 class Round:
     """The result of a round, or of one island's part of it.
 
-    `items`: new beginnings; `reach`: by part; `findings`: by the first failure of a run. `falls`: by (part, check), of
-    all failures of a run, the first alone. `actions`, `rules`: counts by part; `cut`: runs that ended at a capacity;
-    `rss`: the worker's greatest resident memory in KiB.
+    `items`: new beginnings; `reach`: by part; `traits`: of flaws, counted by part; `findings`: by the first failure of
+    a run. `falls`: by (part, check), of all failures of a run, the first alone. `actions`, `rules`: counts by part;
+    `cut`: runs that ended at a capacity; `rss`: the worker's greatest resident memory in KiB.
     """
 
     steps: int = 0
@@ -81,6 +82,7 @@ class Round:
     rss: int = 0
     items: list[Item] = field(default_factory=list)
     reach: dict[str, Reach] = field(default_factory=dict)
+    traits: dict[str, Counter[str]] = field(default_factory=dict)
     findings: dict[Signature, Finding] = field(default_factory=dict)
     falls: dict[tuple[str, str], Finding] = field(default_factory=dict)
     actions: dict[str, NDArray[np.int64]] = field(default_factory=dict)
@@ -111,13 +113,23 @@ class _Run:
 class Island:
     """The search of one worker in one round of so many steps."""
 
-    def __init__(self, job: Job, number: int, island: int, items: Sequence[Item], reach: Mapping[str, bytes]) -> None:
+    def __init__(
+        self,
+        job: Job,
+        number: int,
+        island: int,
+        items: Sequence[Item],
+        reach: Mapping[str, bytes],
+        traits: Mapping[str, Mapping[str, int]],
+    ) -> None:
         self.job = job
         self.corpus = Corpus(items)
         self.dice = Random(f"hunt {job.seed} {number} {island}")
         self.judges = {part.name: judge_for(part.specification) for part in job.parts}
         self.whole = {part.name: judge_for(part.whole) for part in job.parts if part.whole is not None}
-        self.traits = {part.name: Traits(part.whole) for part in job.parts if part.whole is not None}
+        self.traits = {
+            part.name: Traits(part.whole, traits.get(part.name, {})) for part in job.parts if part.whole is not None
+        }
         self.found = Round(reach={part.name: Reach(reach.get(part.name, b"")) for part in job.parts})
 
     def search(self, steps: int) -> Round:
@@ -126,6 +138,7 @@ class Island:
         with seldom_collecting():
             while found.steps < steps and not found.ended(self.job.until):
                 self._judge(self._simulated(steps))
+        found.traits = {part: one.counts for part, one in self.traits.items()}
         found.rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return found
 
@@ -156,10 +169,10 @@ class Island:
             if plain or shapes:
                 self._keep(run, at if plain else shape_at, Kind.PLAIN if plain else Kind.SHAPE)
 
-    def _keep(self, run: _Run, records: int, kind: Kind, trait: tuple[str, str] = ("", "")) -> None:
+    def _keep(self, run: _Run, records: int, kind: Kind, trait: tuple[str, str, int] = ("", "", 0)) -> None:
         """Keep the beginning of a run up to so many records."""
         item = Item(f"{run.before}{run.world}@{run.seed}#{records}/", run.world, kind, *trait)
-        self.corpus.add(item)
+        self.corpus.welcome(item)
         self.found.items.append(item)
 
     def _keep_flaws(self, part: Part, judge: Judge, batch: Batch, runs: Sequence[_Run]) -> None:

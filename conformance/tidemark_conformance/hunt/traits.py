@@ -1,14 +1,14 @@
 """The traits of a flaw at work, by which a corpus tells its beginnings apart.
 
 A flaw is a record of a run that is no step under all rules. Its fate is its action, and the action that next changes
-what it wrote. A trait is a number near what it wrote, another number of the same range, and the order of the two. A flaw
-has many traits; the rarest so far stands for it.
+what it wrote. A trait is a number near what it wrote, another number of the same range, and the order of the two. A
+flaw has many traits; the rarest so far stands for it.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tidemark_conformance.tla.kernels import stream as delta
@@ -80,9 +80,12 @@ def homes(kind: Type, path: Path) -> list[Path]:
 
 
 class Traits:
-    """The traits of the flaws of a specification's runs, counted."""
+    """The traits of the flaws of a specification's runs, counted. `known`: how many flaws had each before; `counts`:
+    how many have it since."""
 
-    def __init__(self, specification: Specification) -> None:
+    def __init__(self, specification: Specification, known: Mapping[str, int]) -> None:
+        self._known = known
+        self.counts: Counter[str] = Counter()
         self._schema = schema_of(specification)
         carried = [one for one in self._schema.layout.variables if one.carried]
         self._homes = [home for one in carried for home in homes(one.type, (one.name,))]
@@ -91,10 +94,20 @@ class Traits:
             for one in numbers(variable.type, variable.offset, (variable.name,)):
                 self._numbers.setdefault(self._homes[one.cell if one.length < 0 else one.length], []).append(one)
         self._orders: dict[Path, list[tuple[Number, Number, str]]] = {}
-        self._counts: Counter[str] = Counter()
 
-    def of(self, stream: bytes, record: int) -> tuple[str, str]:
-        """The fate of the flaw that is a stream's record of this number, and its rarest trait so far."""
+    def of(self, stream: bytes, record: int) -> tuple[str, str, int]:
+        """The fate of the flaw that is a stream's record of this number, its rarest trait so far ("": it has none), and
+        how many flaws had that."""
+        fate, traits = self.seen(stream, record)
+        self.counts.update(traits)
+        rarest = min(traits, key=self._count, default="")
+        return fate, rarest, self._count(rarest)
+
+    def _count(self, trait: str) -> int:
+        return self._known.get(trait, 0) + self.counts[trait]
+
+    def seen(self, stream: bytes, record: int) -> tuple[str, list[str]]:
+        """The fate of the flaw that is a stream's record of this number, and all its traits."""
         cells = [0] * len(self._homes)
         action, fate, homes, traits = "", "", list[Path](), list[str]()
         for number, one in enumerate(self._schema.records(stream)):
@@ -109,8 +122,7 @@ class Traits:
             if number == record:
                 action, homes = self._name(one), list(touched)
                 traits = [trait for home in homes for trait in self._traits(home, cells)]
-        self._counts.update(traits)
-        return f"{action} {fate}", min(traits, key=self._counts.__getitem__, default="")
+        return f"{action} {fate}", traits
 
     def _name(self, one: delta.Record) -> str:
         return self._schema.actions[one.action] if one.action >= 0 else ""
