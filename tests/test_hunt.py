@@ -4,6 +4,9 @@ an interrupted hunt comes to the same result."""
 from __future__ import annotations
 
 import json
+import re
+from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -11,16 +14,21 @@ from typing import Any
 import numpy as np
 import pytest
 from tidemark_conformance.cli import main
+from tidemark_conformance.explain.golden import golden_file
 from tidemark_conformance.hunt import hunting, island
-from tidemark_conformance.hunt.corpus import DEEPEST, FLAWS, MOST, Corpus, Item, Kind
+from tidemark_conformance.hunt.corpus import ALIKE, DEEPEST, MOST, REWOUND, TRAITS, Corpus, Item, Kind
 from tidemark_conformance.hunt.hunting import Hunted, hunt
 from tidemark_conformance.hunt.island import Finding, Job, Part, Round
 from tidemark_conformance.hunt.rows import taken
 from tidemark_conformance.hunt.target import known_as, target
+from tidemark_conformance.hunt.traits import Traits
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.protocols import Protocol
+from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import Simulated
 from tidemark_conformance.tla.kernels.runtime import Reach
+from tidemark_conformance.tla.spec import load
+from tidemark_conformance.trace.schema import schema_of
 
 FLAW = "TruncateByEpoch"
 
@@ -141,12 +149,67 @@ def test_a_corpus_is_bounded_and_gives_what_was_drawn_least() -> None:
     assert all(not deep.draw(dice)[0] for _ in range(200))
 
 
-def test_of_flaws_the_last_beginnings_are_kept() -> None:
-    corpus = Corpus(Item(f"{number}@1#2/", str(number), Kind.FLAW) for number in range(2 * FLAWS))
-    assert [item.world for item in corpus.items()] == [str(number) for number in range(FLAWS, 2 * FLAWS)]
-    dice = Random(1)
-    before = [before for before, _ in (corpus.draw(dice) for _ in range(1_000))]
-    assert 200 < sum(map(bool, before)) < 600
+def flaw(number: int, fate: str = "Read Append", trait: str = "one other <") -> Item:
+    """A beginning of a flaw."""
+    return Item(f"{number}@1#50/", str(number), Kind.FLAW, fate, trait)
+
+
+def test_of_flaws_that_are_alike_the_last_beginnings_are_kept() -> None:
+    corpus = Corpus(flaw(number) for number in range(3 * ALIKE))
+    assert [item.world for item in corpus.items()] == [str(number) for number in range(2 * ALIKE, 3 * ALIKE)]
+    many = Corpus(replace(flaw(number, trait=f"trait {number} <"), seen=number) for number in range(3 * TRAITS))
+    assert len(many.items()) == TRAITS
+    assert [item.seen for item in many.items()] == list(range(TRAITS)), "those that fewest flaws have had"
+
+
+def test_a_rare_fate_of_a_flaw_is_drawn_as_often_as_a_frequent_one() -> None:
+    """However many traits the frequent one has; and of its traits those that were drawn least come first."""
+    corpus = Corpus([*(flaw(number, "Read Drop", f"trait {number} <") for number in range(TRAITS)), flaw(99)])
+    dice, drawn = Random(1), Counter[str]()
+    for _ in range(2_000):
+        drawn[corpus.draw(dice)[0].partition("@")[0]] += 1
+    rare, others = drawn["99"], [drawn[str(number)] for number in range(TRAITS)]
+    assert 0.4 * sum(others) < rare < 2.5 * sum(others)
+    assert max(others) < 2 * min(others)
+    assert drawn[""] > 400, "fresh worlds go on being drawn"
+
+
+def test_a_new_trait_takes_its_turn_behind_the_others() -> None:
+    corpus = Corpus(replace(flaw(number, trait=f"trait {number} <"), drawn=5 + number) for number in range(3))
+    for number, trait in ((7, "trait 9 <"), (8, "trait 2 <")):
+        corpus.welcome(flaw(number, trait=trait))
+    assert {item.world: item.drawn for item in corpus.items()} == {"0": 5, "1": 6, "2": 7, "7": 5, "8": 7}
+
+
+def test_beginnings_of_flaws_are_changed_or_shortened() -> None:
+    corpus, dice = Corpus([flaw(1)]), Random(1)
+    ends = Counter(re.sub(r"~\d+", "~", corpus.draw(dice)[0]) for _ in range(2_000))
+    assert ends.keys() == {"", "1@1#50~/", *(f"1@1#{50 - less}/" for less in REWOUND)}
+    assert min(ends.values()) > 50
+
+
+def test_the_traits_of_a_late_read() -> None:
+    """Row 139's schedule: the follower appends what was read late. Its epoch is below the fetch's, and above that of
+    the record before it in the follower's log."""
+    known = known_as("replication")
+    assert isinstance(known, Protocol)
+    row = zoo.one("139")
+    header = schema_of(load(known.spec, known.config)).with_nodes(known.nodes())
+    stream, _ = simulators.transcript(known, header, golden_file(row).read_text(encoding="utf-8"), row.rules)
+    whole = quarry(*row.rules).parts[0]
+    assert whole.whole is not None
+    batch = island.batch_of([""], [stream])
+    kernels = island.judge_for(whole.whole).kernels
+    first = int(kernels.check(batch.data, batch.offsets, nodes=whole.nodes).first[0, island.NOT_A_STEP])
+    fate, seen = Traits(whole.whole, {}).seen(stream, first)
+    assert fate == "ReadFetch FollowerAppend"
+    assert "fetch.@0.@1.batch.last.epoch fetch.@0.@1.epoch <" in seen
+    assert "fetch.@0.@1.batch.last.epoch log.@0.last.epoch >" in seen
+    traits = Traits(whole.whole, dict.fromkeys(seen[:3], 2) | dict.fromkeys(seen[4:], 3))
+    assert traits.of(stream, first) == (fate, seen[3], 1)
+    assert traits.of(stream, first) == (fate, seen[3], 2)
+    traits.counts[seen[3]] += 5
+    assert traits.of(stream, first) == (fate, seen[0], 5), "of equally rare ones the first"
 
 
 @pytest.mark.deep
@@ -164,6 +227,8 @@ def test_a_beginning_of_a_flaw_ends_before_the_record_that_a_removed_rule_forbid
         batch = island.batch_of([""], streams)
         first = whole.check(batch.data, batch.offsets, nodes=part.nodes).first[0, island.NOT_A_STEP]
         assert first == int(records) + 1
+        assert Traits(part.whole, {}).seen(streams[0], int(first))[0] == item.fate
+        assert item.trait[-1] in "<=>"
     assert not any(item.kind is Kind.FLAW for item in hunt(quarry(), {}, steps=20_000).corpus.items())
 
 

@@ -12,7 +12,7 @@ from simulated import SIMULATED, Simulated
 from tidemark.compositions.protocol import COMPOSED
 from tidemark.replication.sim.profiles import PROFILES
 from tidemark.simulator.shared import Profile
-from tidemark.simulator.worlds import SWARM, Beginning, drawn, parts_of
+from tidemark.simulator.worlds import CHANGED, SWARM, Beginning, Change, drawn, parts_of
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.registry.protocols import Protocol, compositions, protocol
 from tidemark_conformance.simulate import simulators
@@ -113,6 +113,45 @@ def test_a_beginning_is_the_beginning_of_its_run(one: Simulated) -> None:
             assert other[:at] == whole[:at]
         assert len({repr(other) for other in gone_on}) > 1
     assert lively >= 3
+
+
+def test_a_change_is_one_event_more_or_events_of_a_kind_fewer() -> None:
+    """From some record on, near the beginning's end."""
+    kinds = ["apply", "elect", "fetch"]
+    changes = [Change(str(draw), 100, kinds, 40) for draw in range(400)]
+    more = fewer = half = 0
+    for change in changes:
+        firsts = [records for records in range(30, 100) if change.leaves_out("apply", records)]
+        once = [records for records in range(101) if change.more(records) is not None]
+        assert len(once) <= 1
+        assert all(records > 100 - CHANGED for records in (*once, *firsts))
+        more += bool(once)
+        fewer += bool(firsts)
+        half += bool(firsts) and len(firsts) < 100 - firsts[0]
+        assert not (once and firsts)
+    assert 150 < more < 250
+    assert 0.2 < fewer / (400 - more) < 0.5, "a third of them are of this kind"
+    assert 0.3 < half / fewer < 0.7
+    again = [Change(str(draw), 100, kinds, 40).more(100) for draw in range(400)]
+    assert again == [Change(str(draw), 100, kinds, 40).more(100) for draw in range(400)]
+    assert {kind for kind, _ in filter(None, again)} == set(kinds)
+
+
+@each
+def test_a_changed_beginning_is_a_run_of_its_own(one: Simulated) -> None:
+    """Most draws change what happens, and every one is repeated as it was, by `explain`, too."""
+    known = protocol(one.protocol)
+    header = schema_of(load(known.spec, known.config)).with_nodes(known.nodes())
+    changed = 0
+    for draw in range(30):
+        name = f"5@3#30~{draw}/8"
+        found = stream(one, name, 4)
+        assert found == stream(one, name, 4)
+        changed += found != stream(one, "5@3#30/8", 4)
+        if draw < 5:
+            again = simulators.again(known, header, "seed-4", {"profile": f"{SWARM}{name}", "steps": 40})
+            assert again.stream(range(len(again.decisions))) == found
+    assert changed >= 5
 
 
 @each

@@ -22,8 +22,13 @@ FRESH, GOING_ON = 0.35, 0.6
 """Shares: of fresh worlds, and of the others those of beginnings that go on (the rest are changed worlds)."""
 PLAIN = 0.7
 """The share of beginnings that reached a pair of actions, a change or a side of a rule first, not a shape alone."""
-FLAWS = 64
-"""Beginnings of flaws that are kept, the last ones of so many beginnings that follow each other."""
+TRAITS, ALIKE = 32, 4
+"""Traits that are kept of a flaw's fate, of so many beginnings that follow each other; and the last beginnings of each
+trait."""
+CHANGED = 0.5
+"""The share of beginnings of flaws that are changed near their end."""
+REWOUND = (0, 0, 4, 12, 30)
+"""Records by which a beginning of a flaw is shortened, in equal shares."""
 FLAWED = 0.6
 """The share of beginnings of flaws, where there are any."""
 
@@ -44,11 +49,15 @@ class Kind(StrEnum):
 @dataclass(slots=True)
 class Item:
     """A beginning. `before`: the part of a world's name before the world that goes on. `world`: in which it ended.
-    `drawn`: how often it was drawn."""
+    `fate`, `trait`: those of a flaw, `seen`: how many flaws had had that trait (`traits.py`). `drawn`: how often it was
+    drawn, or one like it."""
 
     before: str
     world: str
     kind: Kind
+    fate: str = ""
+    trait: str = ""
+    seen: int = 0
     drawn: int = 0
 
 
@@ -57,23 +66,44 @@ class Corpus:
 
     def __init__(self, items: Iterable[Item] = ()) -> None:
         self._kinds: dict[Kind, list[Item]] = {Kind.PLAIN: [], Kind.SHAPE: []}
-        self._flaws: dict[int, deque[Item]] = {}
+        self._flaws: dict[int, dict[str, dict[str, deque[Item]]]] = {}
         for item in items:
             self.add(item)
 
     def items(self) -> list[Item]:
         """All of them."""
-        return [item for kept in (*self._kinds.values(), *self._flaws.values()) for item in kept]
+        fates = [traits for fates in self._flaws.values() for traits in fates.values()]
+        flaws = [alike for traits in fates for alike in traits.values()]
+        return [item for kept in (*self._kinds.values(), *flaws) for item in kept]
 
     def add(self, item: Item) -> None:
-        """Keep a beginning; of too many of a kind the one that was drawn most goes, of flaws the oldest."""
+        """Keep a beginning. Of too many of a kind the one that was drawn most goes; of flaws that are alike the oldest,
+        and of too many traits the one that most flaws have had."""
         if item.kind is Kind.FLAW:
-            self._flaws.setdefault(item.before.count("/"), deque(maxlen=FLAWS)).append(item)
+            traits = self._traits(item)
+            traits.setdefault(item.trait, deque(maxlen=ALIKE)).append(item)
+            if len(traits) > TRAITS:
+                del traits[max(traits, key=lambda one: traits[one][-1].seen)]
             return
         kept = self._kinds[item.kind]
         kept.append(item)
         if len(kept) > MOST // 2:
             kept.remove(max(kept, key=lambda one: one.drawn))
+
+    def welcome(self, item: Item) -> None:
+        """Keep a new beginning. One of a flaw takes its turn behind those of its trait, and a new trait none before the
+        others."""
+        if item.kind is Kind.FLAW:
+            traits = self._traits(item)
+            if item.trait in traits:
+                item.drawn = _drawn(traits[item.trait])
+            elif traits:
+                item.drawn = min(map(_drawn, traits.values()))
+        self.add(item)
+
+    def _traits(self, item: Item) -> dict[str, deque[Item]]:
+        """The beginnings of flaws with the fate of this one and behind as many others, by trait."""
+        return self._flaws.setdefault(item.before.count("/"), {}).setdefault(item.fate, {})
 
     def draw(self, dice: Random) -> tuple[str, str]:
         """The beginnings of a run ("": none), and the world that goes on."""
@@ -81,14 +111,34 @@ class Corpus:
         kinds = self._kinds
         first = Kind.PLAIN if dice.random() < PLAIN else Kind.SHAPE
         kept = kinds[first] or kinds[Kind.PLAIN] or kinds[Kind.SHAPE]
-        flaws = bool(self._flaws) and dice.random() < FLAWED
-        if not (kept or flaws) or dice.random() < FRESH:
+        if self._flaws and dice.random() < FLAWED:
+            return self._drawn_flaw(dice, fresh)
+        if not kept or dice.random() < FRESH:
             return "", fresh
-        if flaws:
-            kept = list(self._flaws[dice.choice(sorted(self._flaws))])
         item = min((dice.choice(kept) for _ in range(4)), key=lambda one: one.drawn)
         item.drawn += 1
         changed = f"{item.world.partition('.')[0]}.{dice.randrange(CHANGES)}"
-        if item.before.count("/") <= DEEPEST and (item.kind is Kind.FLAW or dice.random() < GOING_ON):
+        if item.before.count("/") <= DEEPEST and dice.random() < GOING_ON:
             return item.before, dice.choice((item.world, changed, fresh))
         return "", changed
+
+    def _drawn_flaw(self, dice: Random, fresh: str) -> tuple[str, str]:
+        """A beginning of a flaw, shortened or changed, and the world that goes on. Every number of beginnings that
+        follow each other has an equal share, of these every fate, and of its traits the one that was drawn least."""
+        fates = self._flaws[dice.choice(sorted(self._flaws))]
+        traits = list(fates[dice.choice(sorted(fates))].values())
+        alike = min((dice.choice(traits) for _ in range(4)), key=_drawn)
+        item = dice.choice(alike)
+        item.drawn = _drawn(alike) + 1
+        changed = f"{item.world.partition('.')[0]}.{dice.randrange(CHANGES)}"
+        name, _, records = item.before.removesuffix("/").rpartition("#")
+        if dice.random() < CHANGED:
+            before = f"{name}#{records}~{dice.randrange(CHANGES)}/"
+        else:
+            before = f"{name}#{max(1, int(records) - dice.choice(REWOUND))}/"
+        return before, dice.choice((item.world, changed, fresh))
+
+
+def _drawn(alike: Iterable[Item]) -> int:
+    """How often one of these beginnings was drawn."""
+    return max(item.drawn for item in alike)

@@ -11,6 +11,7 @@ import base64
 import json
 import pickle
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -32,7 +33,7 @@ if TYPE_CHECKING:
 FIRST_ROUND, LONGEST_ROUND = 10_000, 640_000
 """Steps of an island in the first round, and in the longest; each round has twice as many as the one before."""
 STATE = "state.json"
-SCHEMA = "tidemark.hunt-state/2"
+SCHEMA = "tidemark.hunt-state/3"
 
 
 @dataclass(slots=True)
@@ -63,6 +64,8 @@ class Hunted:
                     total.falls[key] = fallen
             for part, reach in one.reach.items():
                 total.reach.setdefault(part, Reach()).merge(reach)
+            for part, traits in one.traits.items():
+                total.traits.setdefault(part, Counter()).update(traits)
             for counts, more in ((total.actions, one.actions), (total.rules, one.rules)):
                 for part, numbers in more.items():
                     counts[part] = counts[part] + numbers if part in counts else numbers
@@ -108,7 +111,7 @@ def hunt(
             break
         items = found.corpus.items()
         reach = {part: one.bits() for part, one in found.total.reach.items()}
-        found.add(_round(_Task(job, found.whole, share, items, reach), islands, session, packages))
+        found.add(_round(_Task(job, found.whole, share, items, reach, found.total.traits), islands, session, packages))
         found.whole += 1
         if share == most and folder is not None:
             _keep(folder, settings, found)
@@ -125,10 +128,11 @@ class _Task:
     steps: int
     items: list[Item]
     reach: Mapping[str, bytes]
+    traits: Mapping[str, Mapping[str, int]]
 
     def search(self, island: int) -> Round:
         items = [replace(one) for one in self.items]
-        return Island(self.job, self.number, island, items, self.reach).search(self.steps)
+        return Island(self.job, self.number, island, items, self.reach, self.traits).search(self.steps)
 
 
 def _round(task: _Task, islands: int, session: SparkSession | None, packages: tuple[str, ...]) -> list[Round]:
@@ -194,6 +198,7 @@ def _keep(folder: Path, settings: Mapping[str, Any], found: Hunted) -> None:
         "rss": total.rss,
         "items": [asdict(one) for one in found.corpus.items()],
         "reach": {part: base64.b64encode(one.bits()).decode() for part, one in total.reach.items()},
+        "traits": total.traits,
         "findings": [[*key, asdict(one)] for key, one in total.findings.items()],
         "falls": [[*key, asdict(one)] for key, one in total.falls.items()],
         "actions": {part: one.tolist() for part, one in total.actions.items()},
@@ -209,6 +214,7 @@ def _read(kept: dict[str, Any]) -> Hunted:
         cut=kept["cut"],
         rss=kept["rss"],
         reach={part: Reach(base64.b64decode(bits)) for part, bits in kept["reach"].items()},
+        traits={part: Counter(counts) for part, counts in kept["traits"].items()},
         findings={(part, kind, name): Finding(**one) for part, kind, name, one in kept["findings"]},
         falls={(part, name): Finding(**one) for part, name, one in kept["falls"]},
         actions={part: np.array(counts, np.int64).reshape(-1, 2) for part, counts in kept["actions"].items()},

@@ -7,6 +7,7 @@ beginning. No Spark in here.
 from __future__ import annotations
 
 import resource
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from random import Random
@@ -16,6 +17,7 @@ from numpy.typing import NDArray
 
 from tidemark_conformance.audit.judge import FAIL, NOT_A_STEP, UNDECIDED, Batch, Judge, batch_of, judge_for
 from tidemark_conformance.hunt.corpus import DEEPEST, Corpus, Item, Kind
+from tidemark_conformance.hunt.traits import Traits
 from tidemark_conformance.simulate.generate import BAD, Simulated, seldom_collecting
 from tidemark_conformance.simulate.simulators import Swarm
 from tidemark_conformance.tla.kernels.driver import CAPACITY, OVERFLOWS, REASONS
@@ -69,9 +71,9 @@ class Finding:
 class Round:
     """The result of a round, or of one island's part of it.
 
-    `items`: new beginnings; `reach`: by part; `findings`: by the first failure of a run. `falls`: by (part, check), of
-    all failures of a run, the first alone. `actions`, `rules`: counts by part; `cut`: runs that ended at a capacity;
-    `rss`: the worker's greatest resident memory in KiB.
+    `items`: new beginnings; `reach`: by part; `traits`: of flaws, counted by part; `findings`: by the first failure of
+    a run. `falls`: by (part, check), of all failures of a run, the first alone. `actions`, `rules`: counts by part;
+    `cut`: runs that ended at a capacity; `rss`: the worker's greatest resident memory in KiB.
     """
 
     steps: int = 0
@@ -80,6 +82,7 @@ class Round:
     rss: int = 0
     items: list[Item] = field(default_factory=list)
     reach: dict[str, Reach] = field(default_factory=dict)
+    traits: dict[str, Counter[str]] = field(default_factory=dict)
     findings: dict[Signature, Finding] = field(default_factory=dict)
     falls: dict[tuple[str, str], Finding] = field(default_factory=dict)
     actions: dict[str, NDArray[np.int64]] = field(default_factory=dict)
@@ -110,12 +113,23 @@ class _Run:
 class Island:
     """The search of one worker in one round of so many steps."""
 
-    def __init__(self, job: Job, number: int, island: int, items: Sequence[Item], reach: Mapping[str, bytes]) -> None:
+    def __init__(
+        self,
+        job: Job,
+        number: int,
+        island: int,
+        items: Sequence[Item],
+        reach: Mapping[str, bytes],
+        traits: Mapping[str, Mapping[str, int]],
+    ) -> None:
         self.job = job
         self.corpus = Corpus(items)
         self.dice = Random(f"hunt {job.seed} {number} {island}")
         self.judges = {part.name: judge_for(part.specification) for part in job.parts}
         self.whole = {part.name: judge_for(part.whole) for part in job.parts if part.whole is not None}
+        self.traits = {
+            part.name: Traits(part.whole, traits.get(part.name, {})) for part in job.parts if part.whole is not None
+        }
         self.found = Round(reach={part.name: Reach(reach.get(part.name, b"")) for part in job.parts})
 
     def search(self, steps: int) -> Round:
@@ -124,6 +138,7 @@ class Island:
         with seldom_collecting():
             while found.steps < steps and not found.ended(self.job.until):
                 self._judge(self._simulated(steps))
+        found.traits = {part: one.counts for part, one in self.traits.items()}
         found.rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return found
 
@@ -154,19 +169,21 @@ class Island:
             if plain or shapes:
                 self._keep(run, at if plain else shape_at, Kind.PLAIN if plain else Kind.SHAPE)
 
-    def _keep(self, run: _Run, records: int, kind: Kind) -> None:
+    def _keep(self, run: _Run, records: int, kind: Kind, trait: tuple[str, str, int] = ("", "", 0)) -> None:
         """Keep the beginning of a run up to so many records."""
-        item = Item(f"{run.before}{run.world}@{run.seed}#{records}/", run.world, kind)
-        self.corpus.add(item)
+        item = Item(f"{run.before}{run.world}@{run.seed}#{records}/", run.world, kind, *trait)
+        self.corpus.welcome(item)
         self.found.items.append(item)
 
     def _keep_flaws(self, part: Part, judge: Judge, batch: Batch, runs: Sequence[_Run]) -> None:
         """Keep the beginnings after which a removed rule would first have held: there is the flaw. What happens before
         it, and how it goes on, may be another thing each time."""
         first = judge.kernels.check(batch.data, batch.offsets, nodes=part.nodes).first[:, NOT_A_STEP]
+        traits = self.traits[part.name]
         for row in np.flatnonzero(first > 1).tolist():
             if runs[row].before.count("/") < DEEPEST:
-                self._keep(runs[row], int(first[row]) - 1, Kind.FLAW)
+                stream = bytes(batch.data[batch.offsets[row] : batch.offsets[row + 1]])
+                self._keep(runs[row], int(first[row]) - 1, Kind.FLAW, traits.of(stream, int(first[row])))
 
     def _judged(self, part: Part, judge: Judge, batch: Batch, runs: Sequence[_Run]) -> NDArray[np.int64]:
         """Judge a part of these runs; returns their news."""

@@ -14,7 +14,7 @@ from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
 
 from tidemark.simulator.shared import WORD, Profile, SimResult
-from tidemark.simulator.worlds import Mix
+from tidemark.simulator.worlds import Beginning, Change, Mix
 from tidemark.trace.cells import CapacityExceeded
 from tidemark.trace.recording import TraceRecorder, watched
 
@@ -32,12 +32,14 @@ MOST_EVENTS = 64
 @dataclass(slots=True)
 class Leg:
     """A part of a run's chaos: a profile, its 256 kinds of events, where its words come from, and the number of records
-    at which the next part begins (None: it is the last one). All but the last are beginnings (worlds.py)."""
+    at which the next part begins (None: it is the last one). All but the last are beginnings, and may be changed
+    (worlds.py)."""
 
     profile: Any
     kinds: list[str]
     bits: Callable[[int], int]
     until: int | None
+    change: Change | None = None
 
 
 class Selection:
@@ -86,9 +88,17 @@ class SimulatorBase:
         """The parts of the chaos of a seed's run."""
         mix = self.mix
         profile, kinds = mix.for_seed(seed)
-        found = [Leg(one, its, Random(begun.seed).getrandbits, begun.records) for begun, one, its in mix.beginnings]
+        found = [
+            Leg(one, its, Random(begun.seed).getrandbits, begun.records, self._change(begun))
+            for begun, one, its in mix.beginnings
+        ]
         found.append(Leg(profile, kinds, Random(seed).getrandbits, None))
         return found
+
+    def _change(self, begun: Beginning) -> Change | None:
+        if begun.change is None:
+            return None
+        return Change(begun.change, begun.records, self.mix.every_kind, WORD - 8)
 
     def run(self, seed: int) -> SimResult:
         """The trace of a seed."""
@@ -184,34 +194,45 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
             self.take(leg)
             until = steps if leg.until is None else min(leg.until, steps)
             if selection is not None:
-                self._selected(leg.bits, until, steps, selection)
+                self._selected(leg, until, steps, selection)
                 continue
             events, tick_ms = self._shared.events(self), self.TICK_MS * leg.profile.pace
+            change = leg.change
             for word in map(leg.bits, repeat(WORD, 40 * steps)):
                 if recorder.records > until:
                     break
                 if tick_ms:
                     self.advance(tick_ms * (1 + (word >> 40 & 7)))
+                if change is not None and self._changed(change, self.kinds[word & 255]):
+                    continue
                 events[word & 255](self, word >> 8)
 
-    def _selected(self, bits: Callable[[int], int], until: int, steps: int, selection: Selection) -> None:
+    def _changed(self, change: Change, kind: str) -> bool:
+        """What a change has come now comes; whether the event of this kind that is next is left out."""
+        more = change.more(self.recorder.records)
+        if more is not None:
+            getattr(self, more[0])(more[1])
+        return change.leaves_out(kind, self.recorder.records)
+
+    def _selected(self, leg: Leg, until: int, steps: int, selection: Selection) -> None:
         """A leg of the chaos with a selection of its events."""
         events, recorder, tick_ms = self._shared.events(self), self.recorder, self.TICK_MS * self.profile.pace
         kept, place, first = selection.kept, len(selection.drawn), sum(selection.drawn)
         most = 40 * steps if selection.most is None else selection.most[place]
         selection.drawn.append(0)
         for number in range(first, first + most):
-            word = bits(WORD)
+            word = leg.bits(WORD)
             if recorder.records > until:
                 break
             selection.drawn[place] += 1
             if tick_ms:
                 self.advance(tick_ms * (1 + (word >> 40 & 7)))
-            if kept is not None and number not in kept:
+            kind = self.kinds[word & 255]
+            left_out = leg.change is not None and self._changed(leg.change, kind)
+            if left_out or (kept is not None and number not in kept):
                 continue
             before = recorder.records
             events[word & 255](self, word >> 8)
-            kind = self.kinds[word & 255]
             if recorder.records > before or kind in selection.faults:
                 selection.played.append((number, kind))
 

@@ -9,6 +9,7 @@ it again, wherever a profile's name is taken:
     swarm:17@5#40/23          a beginning: the run of seed 5 in world 17 up to record 40, or to its healing. World 23
                               goes on from there, with the seed of the run itself
     swarm:17@5#40/23@8#61/17  beginnings may follow each other
+    swarm:17@5#40~9/23        that beginning changed near its end, by the draw 9: an event more, or some of a kind fewer
 """
 
 from __future__ import annotations
@@ -33,18 +34,55 @@ PARTS = 256
 """The sum of a world's weights."""
 
 _WORLD = re.compile(r"\d{1,18}(\.\d{1,18})?")
-_BEGINNING = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)@(\d{1,18})#(\d{1,9})")
+_BEGINNING = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)@(\d{1,18})#(\d{1,9})(?:~(\d{1,18}))?")
 
 P = TypeVar("P", bound=Profile)
 
 
+CHANGED = 40
+"""A beginning is changed in its last so many records."""
+
+
 @dataclass(frozen=True, slots=True)
 class Beginning:
-    """The beginning of a run: that of a seed in a world, up to a number of records."""
+    """The beginning of a run: that of a seed in a world, up to a number of records. `change`: the draw that changes its
+    end."""
 
     world: str
     seed: int
     records: int
+    change: str | None = None
+
+
+class Change:
+    """A change near the end of a beginning: one event more, or all events of a kind fewer from some record on, or half
+    of these. The other events happen as before, as far as they can.
+
+    `draw` decides it; `records`: where the beginning ends; `kinds`: the kinds of events that there are; `width`: bits
+    of an event's word.
+    """
+
+    def __init__(self, draw: str, records: int, kinds: Sequence[str], width: int) -> None:
+        dice = Random(f"change {draw}")
+        self._first = records - dice.randrange(CHANGED)
+        self._kind = dice.choice(kinds)
+        self._more = dice.randrange(2) == 0
+        self._half = dice.randrange(2) == 0
+        self._word = dice.getrandbits(width)
+        self._bits = dice.getrandbits
+
+    def more(self, records: int) -> tuple[str, int] | None:
+        """The kind and the word of the event that now comes besides, once so many records are there."""
+        if not self._more or records < self._first:
+            return None
+        self._more, self._kind, kind = False, "", self._kind
+        return kind, self._word
+
+    def leaves_out(self, kind: str, records: int) -> bool:
+        """Whether an event of this kind is left out after so many records."""
+        if self._more or kind != self._kind or records < self._first:
+            return False
+        return not (self._half and self._bits(1))
 
 
 def is_world(name: str) -> bool:
@@ -58,7 +96,7 @@ def parts_of(name: str) -> tuple[list[Beginning], str]:
     found = [_BEGINNING.fullmatch(one) for one in before]
     if not is_world(name) or not _WORLD.fullmatch(last) or None in found:
         raise ValueError(f"{name} names no swarm world; one is named swarm:17, swarm:17.3 or swarm:17@5#40/23")
-    return [Beginning(one[1], int(one[2]), int(one[3])) for one in found if one is not None], last
+    return [Beginning(one[1], int(one[2]), int(one[3]), one[4]) for one in found if one is not None], last
 
 
 def drawn(world: str, profiles: Mapping[str, P]) -> P:
@@ -75,8 +113,7 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
     weights: dict[str, float] = {}
     for kind, several in seen.items():
         there, often = dice.random(), dice.choice(several) * (2.0 ** dice.uniform(-1, 1))
-        if kind not in calm:
-            often *= _factor(dice)
+        often *= _factor(dice) if kind not in calm else 1 if dice.randrange(3) else 0.125
         if there * 32 < (31 if kind in calm else 4 * density - 4):
             weights[kind] = often
     chances = {one: _chance(dice, one, known) for one in _chances(known[0])}
@@ -130,7 +167,7 @@ class Mix(Generic[P]):
     that names no world.
 
     `profiles`: by name; `mixes`: names of several profiles under one. `beginnings`: those of a world's name, each with
-    its profile and its 256 kinds of events.
+    its profile and its 256 kinds of events. `every_kind`: all kinds of events of these profiles.
     """
 
     def __init__(self, name: str, profiles: Mapping[str, P], mixes: Mapping[str, Sequence[str]]) -> None:
@@ -147,6 +184,7 @@ class Mix(Generic[P]):
         else:
             raise ValueError(f"there is no profile {name}; the profiles are {', '.join([*profiles, *mixes])}")
         self.kinds = {profile.name: weight_table(profile.weights) for profile in self.profiles}
+        self.every_kind = sorted({kind for profile in profiles.values() for kind in profile.weights})
 
     def named(self, name: str) -> Mix[P]:
         """The mix of another name, of the same profiles."""

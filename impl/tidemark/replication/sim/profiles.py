@@ -14,12 +14,14 @@ from tidemark.simulator.shared import Profile
 @dataclass(frozen=True, slots=True)
 class ReplicationProfile(Profile):
     """`skewed`: how many runs start with clocks apart. `reply_lost`: how often a client does not hear its
-    acknowledgement. `slow`: how many disks are slow at the start. `prelude`: a scenario that comes before the chaos.
+    acknowledgement. `slow`: how many disks are slow at the start. `prompt`: how often a step that waits for a disk or a
+    lock goes on when its turn comes. `prelude`: a scenario that comes before the chaos.
     `acks`: the acks of produce requests, in equal shares."""
 
     skewed: int = 32
     reply_lost: int = 24
     slow: int = 16
+    prompt: int = 32
     prelude: str = ""
     acks: tuple[str, ...] = ("all", "all", "all", "all", "all", "1", "all", "0")
 

@@ -111,6 +111,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         """Some exchange between a follower and a source moves on."""
         count, cluster, hosts, fetches = self._count, self.cluster, self._hosts, self._fetches
         other, of_leader = (word >> 8) % count, word & 0x1C0000
+        goes_on = (word >> 7 & 0xE0) + (word >> 15 & 0x1F) < self.profile.prompt
         for follower in self._circle[word % count]:
             broker, row = hosts[follower].up, fetches[follower]
             connection = row[other]
@@ -125,16 +126,16 @@ class Run(RunBase[Cluster, ReplicationProfile]):
                         continue
             if connection.request is None:
                 continue
-            if connection.checked and word & 0x7000:
+            if connection.checked and not goes_on:
                 continue
             if connection.response is not None:
                 if broker is not None and cluster.receive_response(connection, not word & 0x600000):
                     return True
             elif connection.uncounted is not None:
-                if not word & 0x7000 and cluster.count_fetch(connection):
+                if goes_on and cluster.count_fetch(connection):
                     return True
             elif connection.read is not None:
-                if not word & 0x7000 and cluster.read_fetch(connection):
+                if goes_on and cluster.read_fetch(connection):
                     return True
             else:
                 source = hosts[connection.source]

@@ -1,0 +1,156 @@
+"""The traits of a flaw at work, by which a corpus tells its beginnings apart.
+
+A flaw is a record of a run that is no step under all rules. Its fate is its action, and the action that next changes
+what it wrote. A trait is a number near what it wrote, another number of the same range, and the order of the two. A
+flaw has many traits; the rarest so far stands for it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from tidemark_conformance.tla.kernels import stream as delta
+from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.tla.types import TAtom, TFun, TInt, TRec, TSeq, TTuple, TUnion, Type, atom_name, size, slots
+from tidemark_conformance.trace.schema import schema_of
+
+NODE = "@"
+"""Before a function's argument in a path, if that is an atom: a broker, a client."""
+EMPTY = -2
+"""In the place of the last element of an empty sequence: below every number."""
+Path = tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Number:
+    """A number of the state, of a sequence's elements the last one's. `cell`: its place; of a last element the place
+    that it would have in an empty sequence. `most`: the greatest number of its range. `length`: the place of the
+    sequence's length, -1 for others; `wide`: the cells of an element."""
+
+    path: Path
+    cell: int
+    most: int
+    length: int = -1
+    wide: int = 0
+
+    def value(self, cells: list[int]) -> int:
+        """Its value in a state."""
+        if self.length < 0:
+            return cells[self.cell]
+        return cells[self.cell + cells[self.length] * self.wide] if cells[self.length] else EMPTY
+
+
+def numbers(kind: Type, at: int, path: Path) -> list[Number]:
+    """The numbers of a type whose cells begin at `at`: those of ranges of three and more."""
+    match kind:
+        case TInt(lo, hi):
+            return [Number(path, at, hi)] if lo is not None and hi is not None and hi - lo > 1 else []
+        case TFun(domain, key, target):
+            parts = [(f"{NODE if isinstance(key, TAtom) else ''}{atom_name(one)}", target) for one in domain]
+            return _parts(parts, at, path)
+        case TSeq(elem, _):
+            wide = size(elem)
+            last = numbers(elem, at + 1 - wide, (*path, "last"))
+            return [Number(one.path, one.cell, one.most, at, wide) for one in last if one.length < 0]
+        case TRec(fields):
+            return _parts(fields, at, path)
+        case TTuple(parts):
+            return _parts([(str(place), part) for place, part in enumerate(parts)], at, path)
+        case TUnion():
+            return [one for slot in slots(kind) for one in numbers(slot.type, at + slot.offset, (*path, slot.name))]
+    return []
+
+
+def _parts(parts: Iterable[tuple[str, Type]], at: int, path: Path) -> list[Number]:
+    found = list[Number]()
+    for name, part in parts:
+        found += numbers(part, at, (*path, name))
+        at += size(part)
+    return found
+
+
+def homes(kind: Type, path: Path) -> list[Path]:
+    """Of every cell of a type the variable with the arguments of functions that it stands under."""
+    if isinstance(kind, TFun):
+        marked = NODE if isinstance(kind.key, TAtom) else ""
+        return [home for one in kind.domain for home in homes(kind.range, (*path, f"{marked}{atom_name(one)}"))]
+    return [path] * size(kind)
+
+
+class Traits:
+    """The traits of the flaws of a specification's runs, counted. `known`: how many flaws had each before; `counts`:
+    how many have it since."""
+
+    def __init__(self, specification: Specification, known: Mapping[str, int]) -> None:
+        self._known = known
+        self.counts: Counter[str] = Counter()
+        self._schema = schema_of(specification)
+        carried = [one for one in self._schema.layout.variables if one.carried]
+        self._homes = [home for one in carried for home in homes(one.type, (one.name,))]
+        self._numbers: dict[Path, list[Number]] = {}
+        for variable in carried:
+            for one in numbers(variable.type, variable.offset, (variable.name,)):
+                self._numbers.setdefault(self._homes[one.cell if one.length < 0 else one.length], []).append(one)
+        self._orders: dict[Path, list[tuple[Number, Number, str]]] = {}
+
+    def of(self, stream: bytes, record: int) -> tuple[str, str, int]:
+        """The fate of the flaw that is a stream's record of this number, its rarest trait so far ("": it has none), and
+        how many flaws had that."""
+        fate, traits = self.seen(stream, record)
+        self.counts.update(traits)
+        rarest = min(traits, key=self._count, default="")
+        return fate, rarest, self._count(rarest)
+
+    def _count(self, trait: str) -> int:
+        return self._known.get(trait, 0) + self.counts[trait]
+
+    def seen(self, stream: bytes, record: int) -> tuple[str, list[str]]:
+        """The fate of the flaw that is a stream's record of this number, and all its traits."""
+        cells = [0] * len(self._homes)
+        action, fate, homes, traits = "", "", list[Path](), list[str]()
+        for number, one in enumerate(self._schema.records(stream)):
+            if isinstance(one, delta.End):
+                break
+            touched = dict.fromkeys(self._homes[cell] for cell, _ in one.delta) if number >= record else {}
+            if number > record and not touched.keys().isdisjoint(homes):
+                fate = self._name(one)
+                break
+            for cell, value in one.delta:
+                cells[cell] = value
+            if number == record:
+                action, homes = self._name(one), list(touched)
+                traits = [trait for home in homes for trait in self._traits(home, cells)]
+        return f"{action} {fate}", traits
+
+    def _name(self, one: delta.Record) -> str:
+        return self._schema.actions[one.action] if one.action >= 0 else ""
+
+    def _traits(self, home: Path, cells: list[int]) -> list[str]:
+        if home not in self._orders:
+            self._orders[home] = self._compared(home)
+        found = []
+        for one, other, name in self._orders[home]:
+            left, right = one.value(cells), other.value(cells)
+            found.append(f"{name} {'<' if left < right else '=' if left == right else '>'}")
+        return found
+
+    def _compared(self, home: Path) -> list[tuple[Number, Number, str]]:
+        """Each number of a home with each that stands under no other nodes, and a name for the two: nodes are
+        numbered in the order in which they come."""
+        nodes = {part: f"{NODE}{number}" for number, part in enumerate(dict.fromkeys(_nodes(home)))}
+        others = [
+            one for place, several in self._numbers.items() if nodes.keys() >= set(_nodes(place)) for one in several
+        ]
+        found = []
+        for one in self._numbers.get(home, []):
+            for other in others:
+                if other is not one and other.most == one.most:
+                    said = [".".join(nodes.get(part, part) for part in path) for path in (one.path, other.path)]
+                    found.append((one, other, " ".join(said)))
+        return found
+
+
+def _nodes(path: Path) -> list[str]:
+    return [part for part in path if part.startswith(NODE)]
