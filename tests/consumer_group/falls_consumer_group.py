@@ -255,7 +255,15 @@ TABLE = Table(
             {"storedGroup.members[1].memberEpoch": "1"},
             good={**GOOD, "appended[b1]": sequence(WRITES_M1)},
         ),
-        deposed("GroupWellFormed", "a member subscribes to nothing", {"group[b2].members[1].subscription": "{}"}),
+        deposed(
+            "GroupWellFormed",
+            "a member subscribes to nothing",
+            {
+                "group[b2].members[1].subscription": "{}",
+                "group[b2].members[1].assigned[p1]": "-1",
+                "partitionEpoch[b2][p1]": "-1",
+            },
+        ),
         Fall(
             "GroupWellFormed",
             "who is no coordinator has a group",

@@ -45,13 +45,13 @@ class ConsumerGroupSimulator(AnySimulator):
 class ConsumerGroupRun(AnyRun[ConsumerGroupCluster]):
     """The state of one run of a KIP-848 group."""
 
-    profile: ConsumerGroupProfile
-
     def __init__(self, simulator: ConsumerGroupSimulator, seed: int) -> None:
         super().__init__(simulator, seed)
         table, first = simulator.table, self.first_word
         assignor = "range" if first >> 16 & 3 == 0 else "uniform"
-        intervals_ms = self.profile.intervals_ms
+        profile = self.profile
+        assert isinstance(profile, ConsumerGroupProfile)
+        intervals_ms = profile.intervals_ms
         config = ConsumerGroupConfig(
             assignment_interval_ms=intervals_ms[(first >> 18 & 63) % len(intervals_ms)],
             metadata_refresh_interval_ms=REFRESH_MS,
