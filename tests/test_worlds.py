@@ -139,7 +139,7 @@ def test_a_change_is_one_event_more_or_events_of_a_kind_fewer() -> None:
 
 @each
 def test_a_changed_beginning_is_a_run_of_its_own(one: Simulated) -> None:
-    """Most draws change what happens, and every one is repeated as it was, by `explain`, too."""
+    """Some draws change what happens, and every one is repeated as it was, by `explain`, too."""
     known = protocol(one.protocol)
     header = schema_of(load(known.spec, known.config)).with_nodes(known.nodes())
     changed = 0

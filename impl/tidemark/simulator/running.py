@@ -208,7 +208,7 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
                 events[word & 255](self, word >> 8)
 
     def _changed(self, change: Change, kind: str) -> bool:
-        """What a change has come now comes; whether the event of this kind that is next is left out."""
+        """The event that a change adds here happens; whether the change leaves the next event out, one of this kind."""
         more = change.more(self.recorder.records)
         if more is not None:
             getattr(self, more[0])(more[1])

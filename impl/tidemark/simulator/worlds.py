@@ -33,6 +33,9 @@ SHARES = {"length": LENGTHS, "pace": PACES, "silent": SILENT}
 PARTS = 256
 """The sum of a world's weights."""
 
+RARE = 0.125
+"""By so much a kind that all profiles have is rarer in one world of three."""
+
 _WORLD = re.compile(r"\d{1,18}(\.\d{1,18})?")
 _BEGINNING = re.compile(r"(\d{1,18}(?:\.\d{1,18})?)@(\d{1,18})#(\d{1,9})(?:~(\d{1,18}))?")
 
@@ -113,7 +116,10 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
     weights: dict[str, float] = {}
     for kind, several in seen.items():
         there, often = dice.random(), dice.choice(several) * (2.0 ** dice.uniform(-1, 1))
-        often *= _factor(dice) if kind not in calm else 1 if dice.randrange(3) else 0.125
+        if kind not in calm:
+            often *= _factor(dice)
+        elif not dice.randrange(3):
+            often *= RARE
         if there * 32 < (31 if kind in calm else 4 * density - 4):
             weights[kind] = often
     chances = {one: _chance(dice, one, known) for one in _chances(known[0])}
