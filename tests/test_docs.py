@@ -175,6 +175,20 @@ def test_named_files_are_there(file: Path) -> None:
     assert [one for one in PLACE.findall(file.read_text(encoding="utf-8")) if not (ROOT / one).exists()] == []
 
 
+def test_an_explanation_that_a_page_shows_names_the_lines_as_they_are() -> None:
+    """A line `FALSE ... File.tla:N` and the next: that is how line N of the file begins."""
+    lines = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8").splitlines()
+    named = [(one[1], int(one[2]), lines[at + 1]) for at, text in enumerate(lines) if (one := NAMED.search(text))]
+    assert len(named) > 1
+    for name, number, shown in named:
+        (file,) = (ROOT / "spec").glob(f"*/{name}")
+        line = file.read_text(encoding="utf-8").splitlines()[number - 1]
+        assert shown.split()[:2] == line.replace("/\\", "").split()[:2], (name, number)
+
+
+NAMED = re.compile(r"FALSE .* (\w+\.tla):(\d+)$")
+
+
 def test_recorded_benches_are_shown_a_row_per_protocol(tmp_path: Path) -> None:
     file = tmp_path / "bench.json"
     speed.record([speed.Measure("b.audit.full.steps_per_s", 2_500_000.0, "steps/s")], file)
