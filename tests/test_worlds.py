@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from functools import cache
+from collections import Counter
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -11,8 +12,9 @@ import pytest
 from simulated import SIMULATED, Simulated
 from tidemark.compositions.protocol import COMPOSED
 from tidemark.replication.sim.profiles import PROFILES
-from tidemark.simulator.shared import Profile
-from tidemark.simulator.worlds import CHANGED, SWARM, Beginning, Change, drawn, parts_of
+from tidemark.simulator.running import SimulatorBase
+from tidemark.simulator.shared import Profile, weight_table
+from tidemark.simulator.worlds import CHANGED, SWARM, Beginning, Change, Mix, drawn, parts_of
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.registry.protocols import Protocol, compositions, protocol
 from tidemark_conformance.simulate import simulators
@@ -58,7 +60,7 @@ def test_worlds_differ_in_which_kinds_of_events_exist_and_in_every_chance() -> N
     assert {one.prelude for one in worlds} == {""}
     for field in dataclasses.fields(PROFILES["chaos"]):
         if field.name not in ("name", "weights", "prelude"):
-            assert len({getattr(one, field.name) for one in worlds}) > 1, field.name
+            assert len({repr(getattr(one, field.name)) for one in worlds}) > 1, field.name
 
 
 def test_late_reads_need_no_script() -> None:
@@ -115,26 +117,58 @@ def test_a_beginning_is_the_beginning_of_its_run(one: Simulated) -> None:
     assert lively >= 3
 
 
-def test_a_change_is_one_event_more_or_events_of_a_kind_fewer() -> None:
-    """From some record on, near the beginning's end."""
+def test_a_change_is_events_more_or_events_of_a_kind_fewer() -> None:
+    """One to three such parts, each from some record on, near the beginning's end."""
     kinds = ["apply", "elect", "fetch"]
-    changes = [Change(str(draw), 100, kinds, 40) for draw in range(400)]
-    more = fewer = half = 0
-    for change in changes:
-        firsts = [records for records in range(30, 100) if change.leaves_out("apply", records)]
-        once = [records for records in range(101) if change.more(records) is not None]
-        assert len(once) <= 1
-        assert all(records > 100 - CHANGED for records in (*once, *firsts))
-        more += bool(once)
-        fewer += bool(firsts)
-        half += bool(firsts) and len(firsts) < 100 - firsts[0]
-        assert not (once and firsts)
-    assert 150 < more < 250
-    assert 0.2 < fewer / (400 - more) < 0.5, "a third of them are of this kind"
+
+    def change(draw: int) -> Change:
+        return Change(str(draw), 100, kinds, 40)
+
+    def added(one: Change) -> list[tuple[int, tuple[str, int]]]:
+        return [(records, event) for records in range(101) for event in iter(partial(one.more, records), None)]
+
+    parts, half, fewer = Counter[int](), 0, 0
+    for draw in range(400):
+        more = added(change(draw))
+        assert more == added(change(draw))
+        assert all(records > 100 - CHANGED and kind in kinds for records, (kind, _) in more)
+        one = change(draw)
+        left_out = {kind: [records for records in range(30, 101) if one.leaves_out(kind, records)] for kind in kinds}
+        for firsts in filter(None, left_out.values()):
+            assert firsts[0] > 100 - CHANGED
+            fewer += 1
+            half += len(firsts) < 101 - firsts[0]
+        parts[len(more) + sum(map(bool, left_out.values()))] += 1
+    assert parts.keys() <= {0, 1, 2, 3}
+    assert parts[0] < 10, "half of the events, and few are asked for"
+    assert min(parts[1], parts[2], parts[3]) > 50
     assert 0.3 < half / fewer < 0.7
-    again = [Change(str(draw), 100, kinds, 40).more(100) for draw in range(400)]
-    assert again == [Change(str(draw), 100, kinds, 40).more(100) for draw in range(400)]
-    assert {kind for kind, _ in filter(None, again)} == set(kinds)
+
+
+def test_a_world_may_lean() -> None:
+    """Some kinds of events happen at one place half of the time; a changed world leans as before."""
+    worlds = [drawn(str(number), PROFILES) for number in WORLDS]
+    leaning = [one for one in worlds if one.leanings]
+    assert 0.3 < len(leaning) / len(worlds) < 0.7
+    assert all(drawn(f"{number}.5", PROFILES).leanings == worlds[number].leanings for number in WORLDS)
+    noted: list[tuple[str, int]] = []
+
+    class Noting:
+        profile = Profile("leaning", {"apply": 1, "elect": 1}, leanings={"apply": 7})
+        kinds = weight_table(profile.weights)
+
+        def apply(self, word: int) -> bool:
+            noted.append(("apply", word))
+            return True
+
+        def elect(self, word: int) -> bool:
+            noted.append(("elect", word))
+            return True
+
+    run: Any = Noting()
+    for event in SimulatorBase(Any, Mix("late-reads", PROFILES, {}), 40).events(run):
+        event(run, 0x1234)
+    assert Counter(noted) == {("apply", 0x1234): 64, ("apply", 0x1207): 64, ("elect", 0x1234): 128}
 
 
 @each

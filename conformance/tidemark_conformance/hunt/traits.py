@@ -1,8 +1,9 @@
 """The traits of a flaw at work, by which a corpus tells its beginnings apart.
 
 A flaw is a record of a run that is no step under all rules. Its fate is its action, and the action that next changes
-what it wrote. A trait is a number near what it wrote, another number of the same range, and the order of the two. A
-flaw has many traits; the rarest so far stands for it.
+what it wrote. A trait is a number that it wrote, another number of the same range, and the order of the two. Or it is
+two such orders at once: of the number and one beside it, and of the number and one elsewhere. A flaw has many traits;
+the rarest so far stands for it.
 """
 
 from __future__ import annotations
@@ -27,19 +28,30 @@ Path = tuple[str, ...]
 class Number:
     """A number of the state, of a sequence's elements the last one's. `cell`: its place; of a last element the place
     that it would have in an empty sequence. `most`: the greatest number of its range. `length`: the place of the
-    sequence's length, -1 for others; `wide`: the cells of an element."""
+    sequence's length, -1 for others; `wide`: the cells of an element; `room`: the most elements."""
 
     path: Path
     cell: int
     most: int
     length: int = -1
     wide: int = 0
+    room: int = 0
+
+    @property
+    def cells(self) -> range:
+        """The cells on which it depends."""
+        first = self.cell if self.length < 0 else self.length
+        return range(first, self.cell + 1 + self.wide * self.room)
 
     def value(self, cells: list[int]) -> int:
         """Its value in a state."""
         if self.length < 0:
             return cells[self.cell]
         return cells[self.cell + cells[self.length] * self.wide] if cells[self.length] else EMPTY
+
+
+Compared = tuple[Number, list[tuple[Number, str]], list[tuple[Number, str]]]
+"""A number with those of its home that it is compared with, and with those elsewhere, each with a name for the two."""
 
 
 def numbers(kind: Type, at: int, path: Path) -> list[Number]:
@@ -50,10 +62,10 @@ def numbers(kind: Type, at: int, path: Path) -> list[Number]:
         case TFun(domain, key, target):
             parts = [(f"{NODE if isinstance(key, TAtom) else ''}{atom_name(one)}", target) for one in domain]
             return _parts(parts, at, path)
-        case TSeq(elem, _):
+        case TSeq(elem, room):
             wide = size(elem)
             last = numbers(elem, at + 1 - wide, (*path, "last"))
-            return [Number(one.path, one.cell, one.most, at, wide) for one in last if one.length < 0]
+            return [Number(one.path, one.cell, one.most, at, wide, room) for one in last if one.length < 0]
         case TRec(fields):
             return _parts(fields, at, path)
         case TTuple(parts):
@@ -93,7 +105,7 @@ class Traits:
         for variable in carried:
             for one in numbers(variable.type, variable.offset, (variable.name,)):
                 self._numbers.setdefault(self._homes[one.cell if one.length < 0 else one.length], []).append(one)
-        self._orders: dict[Path, list[tuple[Number, Number, str]]] = {}
+        self._orders: dict[Path, list[Compared]] = {}
 
     def of(self, stream: bytes, record: int) -> tuple[str, str, int]:
         """The fate of the flaw that is a stream's record of this number, its rarest trait so far ("": it has none), and
@@ -121,35 +133,57 @@ class Traits:
                 cells[cell] = value
             if number == record:
                 action, homes = self._name(one), list(touched)
-                traits = [trait for home in homes for trait in self._traits(home, cells)]
+                written = {cell for cell, _ in one.delta}
+                traits = [trait for home in homes for trait in self._traits(home, cells, written)]
         return f"{action} {fate}", traits
 
     def _name(self, one: delta.Record) -> str:
         return self._schema.actions[one.action] if one.action >= 0 else ""
 
-    def _traits(self, home: Path, cells: list[int]) -> list[str]:
+    def _traits(self, home: Path, cells: list[int], written: set[int]) -> list[str]:
         if home not in self._orders:
             self._orders[home] = self._compared(home)
-        found = []
-        for one, other, name in self._orders[home]:
-            left, right = one.value(cells), other.value(cells)
-            found.append(f"{name} {'<' if left < right else '=' if left == right else '>'}")
+        found = list[str]()
+        for one, near, far in self._orders[home]:
+            if not written.isdisjoint(one.cells):
+                value = one.value(cells)
+                nearby = [name + _order(value, other.value(cells)) for other, name in near]
+                found += nearby
+                for other, name in far:
+                    order = name + _order(value, other.value(cells))
+                    found.append(order)
+                    found += [f"{this}, {order}" for this in nearby]
         return found
 
-    def _compared(self, home: Path) -> list[tuple[Number, Number, str]]:
-        """Each number of a home with each that stands under no other nodes, and a name for the two: nodes are
-        numbered in the order in which they come."""
+    def _compared(self, home: Path) -> list[Compared]:
+        """Each number of a home with those of the home, and with those that stand under no other nodes, and a name for
+        the two: nodes are numbered in the order in which they come."""
         nodes = {part: f"{NODE}{number}" for number, part in enumerate(dict.fromkeys(_nodes(home)))}
-        others = [
-            one for place, several in self._numbers.items() if nodes.keys() >= set(_nodes(place)) for one in several
+        near = self._numbers.get(home, [])
+        far = [
+            one
+            for place, several in self._numbers.items()
+            if place != home and nodes.keys() >= set(_nodes(place)) and not _is_list(place)
+            for one in several
         ]
-        found = []
-        for one in self._numbers.get(home, []):
-            for other in others:
-                if other is not one and other.most == one.most:
-                    said = [".".join(nodes.get(part, part) for part in path) for path in (one.path, other.path)]
-                    found.append((one, other, " ".join(said)))
-        return found
+
+        def named(one: Number, other: Number) -> str:
+            return " ".join(".".join(nodes.get(part, part) for part in path) for path in (one.path, other.path))
+
+        def beside(one: Number, others: Iterable[Number]) -> list[tuple[Number, str]]:
+            return [(other, named(one, other)) for other in others if other is not one and other.most == one.most]
+
+        return [(one, beside(one, near), beside(one, far)) for one in near]
+
+
+def _order(left: int, right: int) -> str:
+    if EMPTY in (left, right):
+        return " -"
+    return " <" if left < right else " =" if left == right else " >"
+
+
+def _is_list(home: Path) -> bool:
+    return any(not part.startswith(NODE) for part in home[1:])
 
 
 def _nodes(path: Path) -> list[str]:

@@ -22,7 +22,8 @@ Cluster = TypeVar("Cluster")
 Schedule = TypeVar("Schedule", bound=Profile)
 
 
-Events = list[Callable[[Any, int], bool]]
+Event = Callable[[Any, int], bool]
+Events = list[Event]
 """The methods of a run for the 256 kinds of events."""
 
 MOST_EVENTS = 64
@@ -75,8 +76,19 @@ class SimulatorBase:
         if kind not in self._events:
             if len(self._events) >= MOST_EVENTS:
                 self._events.clear()
-            self._events[kind] = [getattr(kind[0], name) for name in run.kinds]
+            self._events[kind] = [
+                self._event(getattr(kind[0], name), run.profile.leanings.get(name) if place & 1 else None)
+                for place, name in enumerate(run.kinds)
+            ]
         return self._events[kind]
+
+    @staticmethod
+    def _event(event: Event, place: int | None) -> Event:
+        """An event, or that event at a place."""
+        if place is None:
+            return event
+        byte = place
+        return lambda run, word: event(run, word & ~255 | byte)
 
     def enter(self, world: str) -> None:
         """From now on runs have the profile of this name. Raises ValueError where there is none."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Generic, TypeVar
 
 WORD = 48
@@ -38,7 +38,8 @@ class Profile:
     `weights`: kind of event -> how often it is tried, beside the others. `heals`: in so many of 256 runs faults stop in
     the end, and all comes to rest; the others stop in the midst of it. All chances of profiles are of 256. `length`: a
     run has so many times the steps that were asked for. `pace`: clocks go so many times as fast. `silent`: so many of
-    the members or producers do nothing before the healing (one does in any case).
+    the members or producers do nothing before the healing (one does in any case). `leanings`: kinds of events that
+    happen at one place half of the time, each with the byte that stands for the place.
     """
 
     name: str
@@ -47,6 +48,7 @@ class Profile:
     length: int = 1
     pace: int = 1
     silent: int = 0
+    leanings: Mapping[str, int] = field(default_factory=dict)
 
 
 S = TypeVar("S")

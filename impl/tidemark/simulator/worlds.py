@@ -44,6 +44,8 @@ P = TypeVar("P", bound=Profile)
 
 CHANGED = 40
 """A beginning is changed in its last so many records."""
+EDITS = (1, 1, 2, 3)
+"""The parts of a change, in equal shares."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,8 +60,8 @@ class Beginning:
 
 
 class Change:
-    """A change near the end of a beginning: one event more, or all events of a kind fewer from some record on, or half
-    of these. The other events happen as before, as far as they can.
+    """A change near the end of a beginning, of one to three parts: one event more, or all events of a kind fewer from
+    some record on, or half of these. The other events happen as before, as far as they can.
 
     `draw` decides it; `records`: where the beginning ends; `kinds`: the kinds of events that there are; `width`: bits
     of an event's word.
@@ -67,25 +69,28 @@ class Change:
 
     def __init__(self, draw: str, records: int, kinds: Sequence[str], width: int) -> None:
         dice = Random(f"change {draw}")
-        self._first = records - dice.randrange(CHANGED)
-        self._kind = dice.choice(kinds)
-        self._more = dice.randrange(2) == 0
-        self._half = dice.randrange(2) == 0
-        self._word = dice.getrandbits(width)
         self._bits = dice.getrandbits
+        self._added: list[tuple[int, str, int]] = []
+        self._fewer: dict[str, tuple[int, bool]] = {}
+        for _ in range(dice.choice(EDITS)):
+            first, kind = records - dice.randrange(CHANGED), dice.choice(kinds)
+            if dice.randrange(2):
+                self._added.append((first, kind, dice.getrandbits(width)))
+            else:
+                self._fewer[kind] = (first, dice.randrange(2) == 0)
+        self._added.sort(reverse=True)
 
     def more(self, records: int) -> tuple[str, int] | None:
         """The kind and the word of the event that now comes besides, once so many records are there."""
-        if not self._more or records < self._first:
+        if not self._added or records < self._added[-1][0]:
             return None
-        self._more, self._kind, kind = False, "", self._kind
-        return kind, self._word
+        _, kind, word = self._added.pop()
+        return kind, word
 
     def leaves_out(self, kind: str, records: int) -> bool:
         """Whether an event of this kind is left out after so many records."""
-        if self._more or kind != self._kind or records < self._first:
-            return False
-        return not (self._half and self._bits(1))
+        first, half = self._fewer.get(kind, (records + 1, False))
+        return records >= first and not (half and self._bits(1))
 
 
 def is_world(name: str) -> bool:
@@ -135,7 +140,16 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
                 del weights[kind]
             else:
                 weights[kind] = weights.get(kind, float(dice.choice(seen[kind]))) * _factor(dice)
-    return type(known[0])(SWARM + world, _of_parts(weights or dict.fromkeys(seen, 1.0)), **chances)
+    return type(known[0])(
+        SWARM + world, _of_parts(weights or dict.fromkeys(seen, 1.0)), leanings=_leanings(number, list(seen)), **chances
+    )
+
+
+def _leanings(number: str, kinds: Sequence[str]) -> dict[str, int]:
+    """The leanings of a world: in every second none; else of every second kind, or of every fourth."""
+    dice = Random(f"leanings {number}")
+    of = dice.choice((0, 0, 1, 2))
+    return {kind: dice.randrange(256) for kind in kinds if dice.randrange(4) < of}
 
 
 def _factor(dice: Random) -> float:
@@ -145,8 +159,9 @@ def _factor(dice: Random) -> float:
 
 
 def _chances(profile: Profile) -> list[str]:
-    """The fields of a profile that a world draws: all but its name, its weights, and scripted beginnings."""
-    return [one.name for one in fields(profile) if one.name not in ("name", "weights", "prelude")]
+    """The fields of a profile that a world draws: all but its name, its weights and leanings, and scripted
+    beginnings."""
+    return [one.name for one in fields(profile) if one.name not in ("name", "weights", "leanings", "prelude")]
 
 
 def _chance(dice: Random, name: str, known: Sequence[Profile]) -> Any:
