@@ -22,7 +22,7 @@ FRESH, GOING_ON = 0.35, 0.6
 """Shares: of fresh worlds, and of the others those of beginnings that go on (the rest are changed worlds)."""
 PLAIN = 0.7
 """The share of beginnings that reached a pair of actions, a change or a side of a rule first, not a shape alone."""
-TRAITS, ALIKE = 32, 4
+TRAITS, ALIKE = 64, 4
 """Traits that are kept of a flaw's fate, of so many beginnings that follow each other; and the last beginnings of each
 trait."""
 CHANGED = 0.5

@@ -1,9 +1,9 @@
 """The traits of a flaw at work, by which a corpus tells its beginnings apart.
 
 A flaw is a record of a run that is no step under all rules. Its fate is its action, and the action that next changes
-what it wrote. A trait is a number that it wrote, another number of the same range, and the order of the two. Or it is
-two such orders at once: of the number and one beside it, and of the number and one elsewhere. A flaw has many traits;
-the rarest so far stands for it.
+what it wrote. A trait is the order of two numbers of the same range: one that it wrote and one beside it, or one of
+these and one elsewhere. Or it is two such orders at once. Ranges are the same where the same capacities bound them: an
+epoch is not compared with an offset. A flaw has many traits; the rarest so far stands for it.
 """
 
 from __future__ import annotations
@@ -13,8 +13,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from tidemark_conformance.tla.kernels import stream as delta
+from tidemark_conformance.tla.layout import variable_types
+from tidemark_conformance.tla.python.checks import evaluate_constant
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.types import TAtom, TFun, TInt, TRec, TSeq, TTuple, TUnion, Type, atom_name, size, slots
+from tidemark_conformance.tla.values import Value
 from tidemark_conformance.trace.schema import schema_of
 
 NODE = "@"
@@ -91,6 +94,21 @@ def homes(kind: Type, path: Path) -> list[Path]:
     return [path] * size(kind)
 
 
+def ranges(specification: Specification) -> dict[Path, frozenset[str]]:
+    """Of every number of a state the capacities on which the end of its range depends."""
+
+    def ends(constants: Mapping[str, Value]) -> dict[Path, int]:
+        kinds = variable_types(specification.module, lambda one: evaluate_constant(one, constants))
+        return {one.path: one.most for name, kind in kinds.items() for one in numbers(kind, 0, (name,))}
+
+    constants = specification.constants
+    known = ends(constants)
+    larger = {name: ends({**constants, name: constants[name] + 1}) for name in sorted(specification.capacities or ())}
+    return {
+        path: frozenset(name for name, other in larger.items() if other[path] != end) for path, end in known.items()
+    }
+
+
 class Traits:
     """The traits of the flaws of a specification's runs, counted. `known`: how many flaws had each before; `counts`:
     how many have it since."""
@@ -106,6 +124,7 @@ class Traits:
             for one in numbers(variable.type, variable.offset, (variable.name,)):
                 self._numbers.setdefault(self._homes[one.cell if one.length < 0 else one.length], []).append(one)
         self._orders: dict[Path, list[Compared]] = {}
+        self._ranges = ranges(specification)
 
     def of(self, stream: bytes, record: int) -> tuple[str, str, int]:
         """The fate of the flaw that is a stream's record of this number, its rarest trait so far ("": it has none), and
@@ -143,17 +162,13 @@ class Traits:
     def _traits(self, home: Path, cells: list[int], written: set[int]) -> list[str]:
         if home not in self._orders:
             self._orders[home] = self._compared(home)
-        found = list[str]()
+        beside, elsewhere = list[str](), list[str]()
         for one, near, far in self._orders[home]:
+            value = one.value(cells)
             if not written.isdisjoint(one.cells):
-                value = one.value(cells)
-                nearby = [name + _order(value, other.value(cells)) for other, name in near]
-                found += nearby
-                for other, name in far:
-                    order = name + _order(value, other.value(cells))
-                    found.append(order)
-                    found += [f"{this}, {order}" for this in nearby]
-        return found
+                beside += [name + _order(value, other.value(cells)) for other, name in near]
+            elsewhere += [name + _order(value, other.value(cells)) for other, name in far]
+        return [*beside, *elsewhere, *(f"{one}, {other}" for one in beside for other in elsewhere)]
 
     def _compared(self, home: Path) -> list[Compared]:
         """Each number of a home with those of the home, and with those that stand under no other nodes, and a name for
@@ -171,7 +186,10 @@ class Traits:
             return " ".join(".".join(nodes.get(part, part) for part in path) for path in (one.path, other.path))
 
         def beside(one: Number, others: Iterable[Number]) -> list[tuple[Number, str]]:
-            return [(other, named(one, other)) for other in others if other is not one and other.most == one.most]
+            return [(other, named(one, other)) for other in others if other is not one and alike(one, other)]
+
+        def alike(one: Number, other: Number) -> bool:
+            return one.most == other.most and self._ranges[one.path] == self._ranges[other.path]
 
         return [(one, beside(one, near), beside(one, far)) for one in near]
 

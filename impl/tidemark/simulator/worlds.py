@@ -46,6 +46,9 @@ CHANGED = 40
 """A beginning is changed in its last so many records."""
 EDITS = (1, 1, 2, 3)
 """The parts of a change, in equal shares."""
+SPANS = (1, 3, 10, CHANGED)
+"""For so many records events of a kind are left out, in equal shares."""
+NEVER = (0, 0, False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +63,8 @@ class Beginning:
 
 
 class Change:
-    """A change near the end of a beginning, of one to three parts: one event more, or all events of a kind fewer from
-    some record on, or half of these. The other events happen as before, as far as they can.
+    """A change near the end of a beginning, of one to three parts: one event more, or the events of a kind fewer from
+    some record on, for some records, or half of these. The other events happen as before, as far as they can.
 
     `draw` decides it; `records`: where the beginning ends; `kinds`: the kinds of events that there are; `width`: bits
     of an event's word.
@@ -71,13 +74,13 @@ class Change:
         dice = Random(f"change {draw}")
         self._bits = dice.getrandbits
         self._added: list[tuple[int, str, int]] = []
-        self._fewer: dict[str, tuple[int, bool]] = {}
+        self._fewer: dict[str, tuple[int, int, bool]] = {}
         for _ in range(dice.choice(EDITS)):
             first, kind = records - dice.randrange(CHANGED), dice.choice(kinds)
             if dice.randrange(2):
                 self._added.append((first, kind, dice.getrandbits(width)))
             else:
-                self._fewer[kind] = (first, dice.randrange(2) == 0)
+                self._fewer[kind] = (first, first + dice.choice(SPANS), dice.randrange(2) == 0)
         self._added.sort(reverse=True)
 
     def more(self, records: int) -> tuple[str, int] | None:
@@ -89,8 +92,8 @@ class Change:
 
     def leaves_out(self, kind: str, records: int) -> bool:
         """Whether an event of this kind is left out after so many records."""
-        first, half = self._fewer.get(kind, (records + 1, False))
-        return records >= first and not (half and self._bits(1))
+        first, last, half = self._fewer.get(kind, NEVER)
+        return first <= records < last and not (half and self._bits(1))
 
 
 def is_world(name: str) -> bool:
