@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tidemark_conformance.cli import main
+from tidemark_conformance.commands import hunt as command
 from tidemark_conformance.explain.golden import golden_file
 from tidemark_conformance.hunt import hunting, island
 from tidemark_conformance.hunt.corpus import ALIKE, DEEPEST, MOST, REWOUND, TRAITS, Corpus, Item, Kind
@@ -24,6 +25,7 @@ from tidemark_conformance.hunt.target import known_as, target
 from tidemark_conformance.hunt.traits import Traits
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.protocols import Protocol
+from tidemark_conformance.report import hunted
 from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import Simulated
 from tidemark_conformance.tla.kernels.runtime import Reach
@@ -321,6 +323,27 @@ def test_a_row_is_timed_beside_its_pinned_profile() -> None:
     assert first[kernels.checks.index(row.property)] >= 0
 
 
+@pytest.mark.deep
+def test_some_rows_are_hunted_and_recorded(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In the record they take the place of older ones, and of no others."""
+    monkeypatch.setattr(command, "CHECKOUT", tmp_path)
+    file = tmp_path / hunted.RECORD
+    file.parent.mkdir()
+    none = {"property": "StrongIsr", "steps": None, "most": 600_000, "pinned_steps": None, "first": None}
+    ids = zoo.one("1").id, zoo.one("9").id
+    hunted.record(
+        [{"id": one, "number": number, **none} for one, number in zip(ids, (1, 9), strict=True)], "b", 2, file
+    )
+    assert main(["hunt", "replication", "--rows", "1", "--steps", "20000", "--seed", "1", "--record"]) == 0
+    first, other = hunted.rows(file, ids)
+    assert first[:4] == ("1", "replication", ids[0], f"`{zoo.one('1').property}`")
+    assert int(first[4].replace(",", "")) < 20_000
+    assert other == ("9", "b", ids[1], "`StrongIsr`", "– in 600,000 (seed 2)", "never")
+    assert [row[0] for row in hunted.rows(file, ids[1:])] == ["9"], "a row that is no longer in the zoo is left out"
+    file.write_text("{}")
+    assert main(["hunt", "replication", "--rows", "1", "--record"]) == 2
+
+
 # --- the command ----------------------------------------------------------------------------------------------------
 
 
@@ -373,6 +396,9 @@ def test_the_command_finds_nothing_with_all_rules(tmp_path: Path, capsys: pytest
         ("offsets --flaw KIP-101 --steps 5", "tidemark hunt replication --flaw KIP-101"),
         ("composed --rows", "is a composition"),
         ("replication --rows --minutes 1", "--rows takes --steps and --seed"),
+        ("replication --rows 9999", "the zoo has no row 9999"),
+        ("offsets --rows KIP-101", "tidemark hunt replication --flaw KIP-101"),
+        ("replication --record", "--record keeps the table of --rows"),
         ("all --without TruncateByEpoch", "all are hunted with all their rules"),
     ],
 )

@@ -21,9 +21,10 @@ from tidemark_conformance.hunt.hunting import Hunted, hunt
 from tidemark_conformance.hunt.rows import Taken, taken
 from tidemark_conformance.hunt.target import STEPS, Target, known_as, rules_of, target
 from tidemark_conformance.implementation.packages import digest
+from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.protocols import Composition, Protocol, compositions, protocols
-from tidemark_conformance.report import document
+from tidemark_conformance.report import document, hunted
 from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.tla.kernels.runtime import Reach
 
@@ -48,8 +49,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     flawed.add_argument("--without", metavar="RULE[,RULE]", help="without these rules")
     flawed.add_argument("--flaw", metavar="ROW", help="a row of the zoo, by id or number: without its rules")
     flawed.add_argument(
-        "--rows", action="store_true", help="a table: for each row of the zoo the steps until its property first falls"
+        "--rows",
+        nargs="?",
+        const="",
+        metavar="ROW[,ROW]",
+        help="a table: for each row of the zoo, or for these, the steps until its property first falls",
     )
+    parser.add_argument("--record", action="store_true", help=f"with --rows: keep them in {hunted.RECORD}")
     parser.add_argument("--seed", type=int, metavar="S", help="of the hunt (default: a new one, which is printed)")
     parser.add_argument("--master", help="hunt on Spark, at this master, with an island for each of its cores")
     parser.add_argument("-o", "--output", type=Path, metavar="DIR", help="keep the hunt here, to go on with it later")
@@ -64,7 +70,7 @@ def run(args: argparse.Namespace) -> int:
     if args.protocol == ALL:
         return _hunt_all(args, seed, console)
     known = known_as(args.protocol)
-    if args.rows:
+    if args.rows is not None:
         return _rows(args, known, seed, console)
     quarry = target(known, _without(args, known))
     found = _hunt(args, quarry, seed, console, args.output)
@@ -87,9 +93,11 @@ def _require_sensible(args: argparse.Namespace) -> None:
             raise Unusable(f"{option} {given} cannot be; give {least}")
     if args.without is not None and not [one for one in args.without.split(",") if one]:
         raise Unusable(f"--without {args.without!r} names no rule; leave the option out, or give rules")
-    if args.rows and (args.minutes is not None or args.output is not None or args.master is not None):
+    if args.record and args.rows is None:
+        raise Unusable("--record keeps the table of --rows; give that, too")
+    if args.rows is not None and (args.minutes is not None or args.output is not None or args.master is not None):
         raise Unusable("--rows takes --steps and --seed; leave --minutes, --master and -o out")
-    if args.protocol == ALL and (args.without or args.flaw or args.rows):
+    if args.protocol == ALL and (args.without or args.flaw or args.rows is not None):
         raise Unusable(f"{ALL} are hunted with all their rules; name one protocol for --without, --flaw or --rows")
 
 
@@ -204,9 +212,18 @@ def _rows(args: argparse.Namespace, known: Protocol | Composition, seed: int, co
     if not isinstance(known, Protocol):
         raise Unusable(f"{known.name} is a composition, and the zoo's rows are of protocols; name one of these")
     rows = [row for row in zoo.rows() if row.protocol == known.name]
+    if args.rows:
+        rows = [zoo.one(name) for name in args.rows.split(",")]
+        for row in rows:
+            rules_of(row, known)
+    record = CHECKOUT / hunted.RECORD if args.record else None
+    if record and record.exists():
+        hunted.read(record)  # a damaged one is better known before hours of hunting
     with progress(f"rows of {known.name}", "rows") as bar:
         found = list(taken(known, rows, seed, args.steps or ROW_STEPS, bar))
     ok = all(one.hunted is not None or one.row.simulation.excused for one in found)
+    if record:
+        hunted.record(map(_row, found), known.name, seed, record)
     document.write(
         {
             "schema": "tidemark.hunt-rows/1",
@@ -222,9 +239,9 @@ def _rows(args: argparse.Namespace, known: Protocol | Composition, seed: int, co
         for title in ("row", "id", "property", "hunted", "pinned"):
             table.add_column(title, justify="right" if title in ("row", "hunted", "pinned") else "left")
         for one in found:
-            hunted = f"{one.hunted:,}" if one.hunted is not None else f"not in {one.most:,}"
+            steps = f"{one.hunted:,}" if one.hunted is not None else f"not in {one.most:,}"
             pinned = f"{one.pinned:,}" if one.pinned is not None else "never"
-            table.add_row(str(one.row.number), one.row.id, one.row.property, hunted, pinned)
+            table.add_row(str(one.row.number), one.row.id, one.row.property, steps, pinned)
         console.print(f"{known.name}, seed {seed}: steps until the row's property first falls")
         console.print(table)
     return HOLDS if ok else VIOLATION

@@ -5,7 +5,8 @@
     <!-- end: models -->
 
 Every generator's output is sorted by something that does not change from run to run. Its only clock times are those
-of the recorded runs of `make check` (closing.py), `tidemark agree` (agreed.py) and `tidemark bench` (speed.py).
+of the recorded runs of `make check` (closing.py), `tidemark agree` (agreed.py) and `tidemark bench` (speed.py). Hunts
+of rows are recorded, too (hunted.py).
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from tidemark_conformance.explain.golden import golden_file, golden_root
 from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.registry import protocols, zoo
 from tidemark_conformance.registry.anomalies import glossary
-from tidemark_conformance.report import agreed, closing, floors, speed, stories
+from tidemark_conformance.report import agreed, closing, floors, hunted, speed, stories
 from tidemark_conformance.report.rowless import rules_without_row
 from tidemark_conformance.tlc import manifest as manifests
 
@@ -173,6 +174,11 @@ def bench() -> str:
     return speed.recorded(CHECKOUT / speed.RECORD)
 
 
+def hunt_rows() -> str:
+    """The rows of the zoo that hunts were measured on."""
+    return table(hunted.HEADER, hunted.rows(CHECKOUT / hunted.RECORD, (row.id for row in zoo.rows())))
+
+
 def _machines() -> dict[str, Generator]:
     """Pictures of the protocols' state machines, from the tables that their coordinators and consumers run by."""
     known = [one.descriptor() for one in protocols.protocols().values() if one.implementation]
@@ -194,6 +200,7 @@ def cheap() -> dict[str, Generator]:
         "floors": floors.table,
         "anomalies": anomalies,
         "bench": bench,
+        "hunt-rows": hunt_rows,
         "make-check": make_check,
         "models": models,
         "zoo-rows": rows,
