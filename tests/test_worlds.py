@@ -122,18 +122,19 @@ def test_a_change_is_events_more_or_events_of_a_kind_fewer() -> None:
     kinds = ["apply", "elect", "fetch"]
 
     def change(draw: int) -> Change:
-        return Change(str(draw), 100, kinds, 40)
+        return Change(str(draw), 100, kinds, ["apply", *kinds], 40)
 
     def added(one: Change) -> list[tuple[int, tuple[str, int]]]:
         return [(records, event) for records in range(101) for event in iter(partial(one.more, records), None)]
 
-    parts, spans, gaps = Counter[int](), Counter[int](), 0
+    parts, spans, asked, gaps = Counter[int](), Counter[int](), Counter[str](), 0
     for draw in range(400):
         more = added(change(draw))
         assert more == added(change(draw))
         assert all(records > 100 - CHANGED and kind in kinds for records, (kind, _) in more)
         one = change(draw)
         left_out = {kind: [records for records in range(30, 101) if one.leaves_out(kind, records)] for kind in kinds}
+        asked.update(kind for kind, fewer in left_out.items() if fewer)
         for fewer in filter(None, left_out.values()):
             assert fewer[0] > 100 - CHANGED
             spans[fewer[-1] - fewer[0] + 1] += 1
@@ -144,6 +145,7 @@ def test_a_change_is_events_more_or_events_of_a_kind_fewer() -> None:
     assert min(parts[1], parts[2], parts[3]) > 50
     assert min(spans[one] for one in (1, 3, 10)) > 10
     assert gaps > 50
+    assert 1.3 < asked["apply"] / asked["fetch"] < 2.7, "kinds that come often are left out often"
 
 
 def test_a_world_may_lean() -> None:

@@ -101,16 +101,16 @@ class SimulatorBase:
         mix = self.mix
         profile, kinds = mix.for_seed(seed)
         found = [
-            Leg(one, its, Random(begun.seed).getrandbits, begun.records, self._change(begun))
+            Leg(one, its, Random(begun.seed).getrandbits, begun.records, self._change(begun, its))
             for begun, one, its in mix.beginnings
         ]
         found.append(Leg(profile, kinds, Random(seed).getrandbits, None))
         return found
 
-    def _change(self, begun: Beginning) -> Change | None:
+    def _change(self, begun: Beginning, its: list[str]) -> Change | None:
         if begun.change is None:
             return None
-        return Change(begun.change, begun.records, self.mix.every_kind, WORD - 8)
+        return Change(begun.change, begun.records, self.mix.every_kind, its, WORD - 8)
 
     def run(self, seed: int) -> SimResult:
         """The trace of a seed."""

@@ -66,21 +66,21 @@ class Change:
     """A change near the end of a beginning, of one to three parts: one event more, or the events of a kind fewer from
     some record on, for some records, or half of these. The other events happen as before, as far as they can.
 
-    `draw` decides it; `records`: where the beginning ends; `kinds`: the kinds of events that there are; `width`: bits
-    of an event's word.
+    `draw` decides it; `records`: where the beginning ends; `kinds`: the kinds of events that there are; `frequent`:
+    those of the beginning's world, as often as they come; `width`: bits of an event's word.
     """
 
-    def __init__(self, draw: str, records: int, kinds: Sequence[str], width: int) -> None:
+    def __init__(self, draw: str, records: int, kinds: Sequence[str], frequent: Sequence[str], width: int) -> None:
         dice = Random(f"change {draw}")
         self._bits = dice.getrandbits
         self._added: list[tuple[int, str, int]] = []
         self._fewer: dict[str, tuple[int, int, bool]] = {}
         for _ in range(dice.choice(EDITS)):
-            first, kind = records - dice.randrange(CHANGED), dice.choice(kinds)
+            first = records - dice.randrange(CHANGED)
             if dice.randrange(2):
-                self._added.append((first, kind, dice.getrandbits(width)))
+                self._added.append((first, dice.choice(kinds), dice.getrandbits(width)))
             else:
-                self._fewer[kind] = (first, first + dice.choice(SPANS), dice.randrange(2) == 0)
+                self._fewer[dice.choice(frequent)] = (first, first + dice.choice(SPANS), dice.randrange(2) == 0)
         self._added.sort(reverse=True)
 
     def more(self, records: int) -> tuple[str, int] | None:
