@@ -175,6 +175,9 @@ def test_named_files_are_there(file: Path) -> None:
     assert [one for one in PLACE.findall(file.read_text(encoding="utf-8")) if not (ROOT / one).exists()] == []
 
 
+NAMED = re.compile(r"FALSE .* (\w+\.tla):(\d+)$")
+
+
 def test_an_explanation_that_a_page_shows_names_the_lines_as_they_are() -> None:
     """A line `FALSE ... File.tla:N` and the next: that is how line N of the file begins."""
     lines = (ROOT / "docs" / "explain.md").read_text(encoding="utf-8").splitlines()
@@ -184,9 +187,6 @@ def test_an_explanation_that_a_page_shows_names_the_lines_as_they_are() -> None:
         (file,) = (ROOT / "spec").glob(f"*/{name}")
         line = file.read_text(encoding="utf-8").splitlines()[number - 1]
         assert shown.split()[:2] == line.replace("/\\", "").split()[:2], (name, number)
-
-
-NAMED = re.compile(r"FALSE .* (\w+\.tla):(\d+)$")
 
 
 def test_recorded_benches_are_shown_a_row_per_protocol(tmp_path: Path) -> None:

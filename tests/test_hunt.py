@@ -208,6 +208,7 @@ def test_the_traits_of_a_late_read() -> None:
     assert "fetch.@0.@1.batch.last.epoch fetch.@0.@1.epoch <" in seen
     assert "fetch.@0.@1.batch.last.epoch log.@0.last.epoch >" in seen
     assert "fetch.@0.@1.batch.last.epoch fetch.@0.@1.epoch <, fetch.@0.@1.batch.last.epoch log.@0.last.epoch >" in seen
+    assert not any(one.startswith("fetch.@0.@1.batch.last.epoch fetch.@0.@1.offset") for one in seen), "two units"
     traits = Traits(whole.whole, dict.fromkeys(seen[:3], 2) | dict.fromkeys(seen[4:], 3))
     assert traits.of(stream, first) == (fate, seen[3], 1)
     assert traits.of(stream, first) == (fate, seen[3], 2)

@@ -12,6 +12,8 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from tidemark.simulator.shared import Prepared
+
 from tidemark_conformance.tla.kernels import stream as delta
 from tidemark_conformance.tla.layout import variable_types
 from tidemark_conformance.tla.python.checks import evaluate_constant
@@ -109,6 +111,10 @@ def ranges(specification: Specification) -> dict[Path, frozenset[str]]:
     }
 
 
+_RANGES = Prepared(ranges)
+"""Every round begins with new traits, and the ranges take longer than a short round."""
+
+
 class Traits:
     """The traits of the flaws of a specification's runs, counted. `known`: how many flaws had each before; `counts`:
     how many have it since."""
@@ -124,7 +130,7 @@ class Traits:
             for one in numbers(variable.type, variable.offset, (variable.name,)):
                 self._numbers.setdefault(self._homes[one.cell if one.length < 0 else one.length], []).append(one)
         self._orders: dict[Path, list[Compared]] = {}
-        self._ranges = ranges(specification)
+        self._ranges: dict[Path, frozenset[str]] = _RANGES(specification)
 
     def of(self, stream: bytes, record: int) -> tuple[str, str, int]:
         """The fate of the flaw that is a stream's record of this number, its rarest trait so far ("": it has none), and
