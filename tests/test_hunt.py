@@ -22,7 +22,7 @@ from tidemark_conformance.hunt.hunting import Hunted, hunt
 from tidemark_conformance.hunt.island import Finding, Job, Part, Round
 from tidemark_conformance.hunt.rows import taken
 from tidemark_conformance.hunt.target import known_as, target
-from tidemark_conformance.hunt.traits import Traits
+from tidemark_conformance.hunt.traits import Sequence, Traits, sequences
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.protocols import Protocol
 from tidemark_conformance.report import hunted
@@ -30,6 +30,7 @@ from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import Simulated
 from tidemark_conformance.tla.kernels.runtime import Reach
 from tidemark_conformance.tla.spec import load
+from tidemark_conformance.tla.types import TAtom, TFun, TInt, TSeq, TTuple
 from tidemark_conformance.trace.schema import schema_of
 
 FLAW = "TruncateByEpoch"
@@ -208,12 +209,28 @@ def test_the_traits_of_a_late_read() -> None:
     assert "fetch.@0.@1.batch.last.epoch fetch.@0.@1.epoch <" in seen
     assert "fetch.@0.@1.batch.last.epoch log.@0.last.epoch >" in seen
     assert "fetch.@0.@1.batch.last.epoch fetch.@0.@1.epoch <, fetch.@0.@1.batch.last.epoch log.@0.last.epoch >" in seen
+    assert "fetch.@0.@1.batch.last.epoch fetch.@0.@1.epoch <, log.@0 log.@1 /" in seen, "the logs differ"
     assert not any(one.startswith("fetch.@0.@1.batch.last.epoch fetch.@0.@1.offset") for one in seen), "two units"
     traits = Traits(whole.whole, dict.fromkeys(seen[:3], 2) | dict.fromkeys(seen[4:], 3))
     assert traits.of(stream, first) == (fate, seen[3], 1)
     assert traits.of(stream, first) == (fate, seen[3], 2)
     traits.counts[seen[3]] += 5
     assert traits.of(stream, first) == (fate, seen[0], 5), "of equally rare ones the first"
+
+
+def test_sequences_are_ordered_by_what_begins_them() -> None:
+    kind = TSeq(TTuple((TInt(0, 9), TInt(0, 9))), 3)
+    left, right = Sequence(("log", "@a"), 0, 2, kind), Sequence(("log", "@b"), 7, 2, kind)
+
+    def order(one: list[int], other: list[int]) -> str:
+        cells = [len(one) // 2, *one, *[0] * (6 - len(one)), len(other) // 2, *other, *[0] * (6 - len(other))]
+        return left.order(right, cells)
+
+    assert order([], []) == order([1, 2, 3, 4], [1, 2, 3, 4]) == " ="
+    assert order([], [1, 2]) == order([1, 2], [1, 2, 3, 4]) == " <"
+    assert order([1, 2, 3, 4], [1, 2]) == " >"
+    assert order([1, 2], [1, 3]) == order([1, 2, 3, 4], [1, 3]) == order([1, 2, 3, 4], [1, 2, 3, 5]) == " /"
+    assert sequences(TFun(("a", "b"), TAtom(("a", "b")), kind), 0, ("log",)) == [left, right]
 
 
 @pytest.mark.deep
@@ -232,7 +249,7 @@ def test_a_beginning_of_a_flaw_ends_before_the_record_that_a_removed_rule_forbid
         first = whole.check(batch.data, batch.offsets, nodes=part.nodes).first[0, island.NOT_A_STEP]
         assert first == int(records) + 1
         assert Traits(part.whole, {}).seen(streams[0], int(first))[0] == item.fate
-        assert item.trait[-1] in "<=>-"
+        assert item.trait[-1] in "<=>-/"
     assert not any(item.kind is Kind.FLAW for item in hunt(quarry(), {}, steps=20_000).corpus.items())
 
 

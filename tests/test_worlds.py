@@ -5,16 +5,17 @@ from __future__ import annotations
 import dataclasses
 from collections import Counter
 from functools import cache, partial
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import pytest
 from simulated import SIMULATED, Simulated
 from tidemark.compositions.protocol import COMPOSED
-from tidemark.replication.sim.profiles import PROFILES
-from tidemark.simulator.running import SimulatorBase
-from tidemark.simulator.shared import Profile, weight_table
-from tidemark.simulator.worlds import CHANGED, SWARM, Beginning, Change, Mix, drawn, parts_of
+from tidemark.replication.protocol import PROTOCOL as REPLICATION
+from tidemark.replication.sim.profiles import PROFILES, ReplicationProfile
+from tidemark.simulator.shared import ANY, Profile
+from tidemark.simulator.worlds import CHANGED, SWARM, Beginning, Change, drawn, parts_of
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.registry.protocols import Protocol, compositions, protocol
 from tidemark_conformance.simulate import simulators
@@ -127,51 +128,95 @@ def test_a_change_is_events_more_or_events_of_a_kind_fewer() -> None:
     def added(one: Change) -> list[tuple[int, tuple[str, int]]]:
         return [(records, event) for records in range(101) for event in iter(partial(one.more, records), None)]
 
-    parts, spans, asked, gaps = Counter[int](), Counter[int](), Counter[str](), 0
+    parts, spans, asked, where = Counter[int](), Counter[int](), Counter[str](), Counter[tuple[int, ...]]()
     for draw in range(400):
         more = added(change(draw))
         assert more == added(change(draw))
         assert all(records > 100 - CHANGED and kind in kinds for records, (kind, _) in more)
-        one = change(draw)
-        left_out = {kind: [records for records in range(30, 101) if one.leaves_out(kind, records)] for kind in kinds}
-        asked.update(kind for kind, fewer in left_out.items() if fewer)
-        for fewer in filter(None, left_out.values()):
-            assert fewer[0] > 100 - CHANGED
-            spans[fewer[-1] - fewer[0] + 1] += 1
-            gaps += len(fewer) < fewer[-1] - fewer[0] + 1
-        parts[len(more) + sum(map(bool, left_out.values()))] += 1
-    assert parts.keys() <= {0, 1, 2, 3}
-    assert parts[0] < 40, "half of few events may be none"
-    assert min(parts[1], parts[2], parts[3]) > 50
+        one, fewer = change(draw), 0
+        for kind in kinds:
+            left_out = [at for at in range(30, 101) if any(one.leaves_out(kind, word, at) for word in range(6))]
+            if left_out:
+                assert left_out[0] > 100 - CHANGED
+                assert left_out == list(range(left_out[0], left_out[-1] + 1))
+                spans[len(left_out)] += 1
+                where[tuple(word for word in range(6) if one.leaves_out(kind, word, left_out[0]))] += 1
+                asked[kind] += 1
+                fewer += 1
+        parts[len(more) + fewer] += 1
+    assert parts.keys() == {1, 2, 3}
+    assert min(parts.values()) > 50
     assert min(spans[one] for one in (1, 3, 10)) > 10
-    assert gaps > 50
+    assert where.keys() == {tuple(range(6)), (0, 2, 4), (1, 3, 5), (0, 3), (1, 4), (2, 5)}
+    assert min(where.values()) > 20
     assert 1.3 < asked["apply"] / asked["fetch"] < 2.7, "kinds that come often are left out often"
 
 
+def happened(monkeypatch: pytest.MonkeyPatch, **fields: Any) -> list[tuple[str, list[int]]]:
+    """The actions of replication's runs under a profile of these fields, with the places of their parameters."""
+    known = protocol("replication")
+    schema = schema_of(load(known.spec, known.config))
+    monkeypatch.setitem(PROFILES, "own", ReplicationProfile("own", **fields))
+    one = REPLICATION.simulators(schema.with_nodes(known.nodes()).to_json(), steps=60, profile="own")
+    streams = [one.run(seed).stream for seed in range(30)]
+    found = [record for data in streams for record in schema.records(data) if isinstance(record, Record)]
+    return [(schema.actions[one.action], list(one.params)) for one in found if one.action >= 0]
+
+
+BUSY = {"fetch": 60, "produce": 20, "apply": 40, "elect": 20}
+
+
+def test_events_lean_to_places(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event of a place is at that place, of three brokers too; ANY stands for no place in particular."""
+
+    def elected(*places: int) -> Counter[int]:
+        leanings = {"elect": places} if places else {}
+        actions = happened(monkeypatch, weights=BUSY, heals=0, leanings=leanings)
+        return Counter(params[0] for action, params in actions if action == "ElectLeader")
+
+    for place in (7, 8, 9, 840 - 1):
+        assert elected(place).keys() == {place % 3}
+    assert elected(0, 1).keys() == {0, 1}
+    assert elected().keys() == {0, 1, 2}
+    half = elected(1, ANY)
+    assert half.keys() == {0, 1, 2}
+    assert half[1] > 1.3 * max(half[0], half[2])
+
+
+def test_places_take_turns(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the place seldom changes, one action is mostly at the broker of the action before."""
+
+    def same(turns: int) -> float:
+        actions = happened(monkeypatch, weights={"apply": 60, "flush": 60, "elect": 20}, heals=0, turns=turns)
+        pairs = [(one[1][0], other[1][0]) for one, other in pairwise(actions)]
+        return sum(one == other for one, other in pairs) / len(pairs)
+
+    assert same(10) > 1.3 * same(0)
+    assert same(10) > same(128)
+
+
+def test_a_place_may_be_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An event that is not possible at its place then happens nowhere. The healing is at all places."""
+
+    def applying(alone: bool, heals: int) -> set[int]:
+        actions = happened(monkeypatch, weights=BUSY, heals=heals, alone=alone, leanings={"apply": (1,)})
+        return {params[0] for action, params in actions if action == "ApplyMetadata"}
+
+    assert applying(True, 0) == {1}
+    assert applying(False, 0) == {0, 1, 2}
+    assert applying(True, 256) == {0, 1, 2}
+
+
 def test_a_world_may_lean() -> None:
-    """Some kinds of events happen at one place half of the time; a changed world leans as before."""
+    """Some kinds of events then happen at one place, at two, or half of them at one; a changed world leans as
+    before."""
     worlds = [drawn(str(number), PROFILES) for number in WORLDS]
     leaning = [one for one in worlds if one.leanings]
     assert 0.3 < len(leaning) / len(worlds) < 0.7
     assert all(drawn(f"{number}.5", PROFILES).leanings == worlds[number].leanings for number in WORLDS)
-    noted: list[tuple[str, int]] = []
-
-    class Noting:
-        profile = Profile("leaning", {"apply": 1, "elect": 1}, leanings={"apply": 7})
-        kinds = weight_table(profile.weights)
-
-        def apply(self, word: int) -> bool:
-            noted.append(("apply", word))
-            return True
-
-        def elect(self, word: int) -> bool:
-            noted.append(("elect", word))
-            return True
-
-    run: Any = Noting()
-    for event in SimulatorBase(Any, Mix("late-reads", PROFILES, {}), 40).events(run):
-        event(run, 0x1234)
-    assert Counter(noted) == {("apply", 0x1234): 64, ("apply", 0x1207): 64, ("elect", 0x1234): 128}
+    forms = Counter((len(places), ANY in places) for one in leaning for places in one.leanings.values())
+    assert forms.keys() == {(1, False), (2, False), (2, True)}
+    assert min(forms.values()) > sum(forms.values()) / 5
 
 
 @each

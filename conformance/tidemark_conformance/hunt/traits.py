@@ -2,17 +2,18 @@
 
 A flaw is a record of a run that is no step under all rules. Its fate is its action, and the action that next changes
 what it wrote. A trait is the order of two numbers of the same range: one that it wrote and one beside it, or one of
-these and one elsewhere. Or it is two such orders at once. Ranges are the same where the same capacities bound them: an
+these and one elsewhere. Or it is that of two sequences at its nodes: which one begins the other. Or it is two such
+orders at once. Ranges are the same where the same capacities bound them: an
 epoch is not compared with an offset. A flaw has many traits; the rarest so far stands for it.
 """
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-
-from tidemark.simulator.shared import Prepared
+from itertools import combinations
 
 from tidemark_conformance.tla.kernels import stream as delta
 from tidemark_conformance.tla.layout import variable_types
@@ -55,6 +56,23 @@ class Number:
         return cells[self.cell + cells[self.length] * self.wide] if cells[self.length] else EMPTY
 
 
+@dataclass(frozen=True, slots=True)
+class Sequence:
+    """A sequence of the state. `length`: the place of its length; `wide`: the cells of an element; `kind`: its type."""
+
+    path: Path
+    length: int
+    wide: int
+    kind: TSeq
+
+    def order(self, other: Sequence, cells: list[int]) -> str:
+        """Whether it begins the other one of its kind, is equal or longer, or is none of these (" /")."""
+        mine, its = cells[self.length] * self.wide, cells[other.length] * self.wide
+        left, right, both = self.length + 1, other.length + 1, min(mine, its)
+        same = cells[left : left + both] == cells[right : right + both]
+        return _order(mine, its) if same else " /"
+
+
 Compared = tuple[Number, list[tuple[Number, str]], list[tuple[Number, str]]]
 """A number with those of its home that it is compared with, and with those elsewhere, each with a name for the two."""
 
@@ -88,6 +106,24 @@ def _parts(parts: Iterable[tuple[str, Type]], at: int, path: Path) -> list[Numbe
     return found
 
 
+def sequences(kind: Type, at: int, path: Path) -> list[Sequence]:
+    """The sequences of a type whose cells begin at `at`, but for those in sequences and unions."""
+    match kind:
+        case TFun(domain, key, target):
+            parts = [(f"{NODE if isinstance(key, TAtom) else ''}{atom_name(one)}", target) for one in domain]
+        case TRec(fields):
+            parts = list(fields)
+        case TSeq(elem):
+            return [Sequence(path, at, size(elem), kind)]
+        case _:
+            return []
+    found = list[Sequence]()
+    for name, part in parts:
+        found += sequences(part, at, (*path, name))
+        at += size(part)
+    return found
+
+
 def homes(kind: Type, path: Path) -> list[Path]:
     """Of every cell of a type the variable with the arguments of functions that it stands under."""
     if isinstance(kind, TFun):
@@ -111,8 +147,8 @@ def ranges(specification: Specification) -> dict[Path, frozenset[str]]:
     }
 
 
-_RANGES = Prepared(ranges)
-"""Every round begins with new traits, and the ranges take longer than a short round."""
+_known: dict[str, dict[Path, frozenset[str]]] = {}
+"""The ranges by trace header: every round begins with new traits, and they take longer than a short round."""
 
 
 class Traits:
@@ -129,8 +165,15 @@ class Traits:
         for variable in carried:
             for one in numbers(variable.type, variable.offset, (variable.name,)):
                 self._numbers.setdefault(self._homes[one.cell if one.length < 0 else one.length], []).append(one)
+        self._sequences = [
+            one for variable in carried for one in sequences(variable.type, variable.offset, (variable.name,))
+        ]
         self._orders: dict[Path, list[Compared]] = {}
-        self._ranges: dict[Path, frozenset[str]] = _RANGES(specification)
+        self._prefixes: dict[Path, list[tuple[Sequence, Sequence, str]]] = {}
+        header = json.dumps(self._schema.header.to_json())
+        if header not in _known:
+            _known[header] = ranges(specification)
+        self._ranges = _known[header]
 
     def of(self, stream: bytes, record: int) -> tuple[str, str, int]:
         """The fate of the flaw that is a stream's record of this number, its rarest trait so far ("": it has none), and
@@ -168,7 +211,8 @@ class Traits:
     def _traits(self, home: Path, cells: list[int], written: set[int]) -> list[str]:
         if home not in self._orders:
             self._orders[home] = self._compared(home)
-        beside, elsewhere = list[str](), list[str]()
+            self._prefixes[home] = self._alike(home)
+        beside, elsewhere = list[str](), [name + left.order(right, cells) for left, right, name in self._prefixes[home]]
         for one, near, far in self._orders[home]:
             value = one.value(cells)
             if not written.isdisjoint(one.cells):
@@ -179,7 +223,7 @@ class Traits:
     def _compared(self, home: Path) -> list[Compared]:
         """Each number of a home with those of the home, and with those that stand under no other nodes, and a name for
         the two: nodes are numbered in the order in which they come."""
-        nodes = {part: f"{NODE}{number}" for number, part in enumerate(dict.fromkeys(_nodes(home)))}
+        nodes = _numbered(home)
         near = self._numbers.get(home, [])
         far = [
             one
@@ -189,7 +233,7 @@ class Traits:
         ]
 
         def named(one: Number, other: Number) -> str:
-            return " ".join(".".join(nodes.get(part, part) for part in path) for path in (one.path, other.path))
+            return _named(nodes, one.path, other.path)
 
         def beside(one: Number, others: Iterable[Number]) -> list[tuple[Number, str]]:
             return [(other, named(one, other)) for other in others if other is not one and alike(one, other)]
@@ -199,11 +243,27 @@ class Traits:
 
         return [(one, beside(one, near), beside(one, far)) for one in near]
 
+    def _alike(self, home: Path) -> list[tuple[Sequence, Sequence, str]]:
+        """The pairs of sequences of one type that stand under no other nodes, and their names."""
+        nodes = _numbered(home)
+        there = [one for one in self._sequences if nodes.keys() >= set(_nodes(one.path))]
+        pairs = combinations(sorted(there, key=lambda one: [nodes.get(part, part) for part in one.path]), 2)
+        return [(one, other, _named(nodes, one.path, other.path)) for one, other in pairs if one.kind == other.kind]
+
 
 def _order(left: int, right: int) -> str:
     if EMPTY in (left, right):
         return " -"
     return " <" if left < right else " =" if left == right else " >"
+
+
+def _numbered(home: Path) -> dict[str, str]:
+    """The nodes of a home by the order in which they come."""
+    return {part: f"{NODE}{number}" for number, part in enumerate(dict.fromkeys(_nodes(home)))}
+
+
+def _named(nodes: Mapping[str, str], *paths: Path) -> str:
+    return " ".join(".".join(nodes.get(part, part) for part in path) for path in paths)
 
 
 def _is_list(home: Path) -> bool:

@@ -299,6 +299,9 @@ class ComposedRunBase(ABC):
             self._until(bits, one.records, steps)
         if self._last is not None:
             self._take(*self._last)
+        else:
+            for run in (self.above, *self.partitions.values()):
+                run.keep_places()
         steps *= self.above.profile.length
         self._until(self._bits, self.LONGEST[0] * steps, steps)
 
@@ -323,7 +326,7 @@ class ComposedRunBase(ABC):
                     above.advance(above.TICK_MS * (1 + (word >> 40 & 7)))
                 kind = above.kinds[word >> 8 & 255]
                 if tried or kind in calm:
-                    getattr(above, kind)(word >> 16)
+                    getattr(above, kind)(above.placed(kind, word >> 16))
                 continue
             part = (word >> 43) % len(runs)
             run = runs[part]
@@ -331,7 +334,7 @@ class ComposedRunBase(ABC):
             kind = run.kinds[word >> 8 & 255]
             if kind == "produce" or (kind not in CALM and not tried):
                 continue
-            if self.replicate(part, run, kind, word >> 16):
+            if self.replicate(part, run, kind, run.placed(kind, word >> 16)):
                 self.observe(part)
                 if word >> 40 & 1:
                     self.hears(part)
@@ -342,6 +345,8 @@ class ComposedRunBase(ABC):
         """The partitions first, then the leaders serve, then the protocol. While it waits for its records to commit,
         the partitions are run fairly. Whether faults have stopped for good (nobody may lead any more, else), and
         whether all came to rest."""
+        for run in (self.above, *self.partitions.values()):
+            run.try_all()
         clusters = [one.cluster for one in self.partitions.values()]
         for cluster in clusters:
             stop_faults(cluster)

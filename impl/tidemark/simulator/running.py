@@ -13,7 +13,7 @@ from itertools import repeat
 from random import Random
 from typing import Any, ClassVar, Generic, TypeVar
 
-from tidemark.simulator.shared import WORD, Profile, SimResult
+from tidemark.simulator.shared import ANY, PLACES, WORD, Profile, SimResult, at_place, orders
 from tidemark.simulator.worlds import Beginning, Change, Mix
 from tidemark.trace.cells import CapacityExceeded
 from tidemark.trace.recording import TraceRecorder, watched
@@ -76,19 +76,8 @@ class SimulatorBase:
         if kind not in self._events:
             if len(self._events) >= MOST_EVENTS:
                 self._events.clear()
-            self._events[kind] = [
-                self._event(getattr(kind[0], name), run.profile.leanings.get(name) if place & 1 else None)
-                for place, name in enumerate(run.kinds)
-            ]
+            self._events[kind] = [getattr(kind[0], name) for name in run.kinds]
         return self._events[kind]
-
-    @staticmethod
-    def _event(event: Event, place: int | None) -> Event:
-        """An event, or that event at a place."""
-        if place is None:
-            return event
-        byte = place
-        return lambda run, word: event(run, word & ~255 | byte)
 
     def enter(self, world: str) -> None:
         """From now on runs have the profile of this name. Raises ValueError where there is none."""
@@ -128,6 +117,7 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
 
     `TICK_MS`: the unit in which the cluster's clock goes on between events (0: it has none). `RESERVED`: one step in so
     many is kept for the healing. `HEALS_FROM`: the first of the eight bits of `first_word` that decide about healing.
+    `orders`: for each place those at which an event of it is tried; a run whose events have several sets it.
     """
 
     TICK_MS: ClassVar[int] = 0
@@ -135,6 +125,7 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
     HEALS_FROM: ClassVar[int] = 24
 
     cluster: Cluster
+    orders: list[tuple[int, ...]]
     recorder: TraceRecorder
     profile: Schedule
     selection: Selection | None
@@ -147,6 +138,9 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
         self.profile, self.kinds, last = legs[0].profile, legs[0].kinds, legs[-1]
         words = [leg.bits(WORD) for leg in legs]
         self.first_word = words[0]
+        self._turn = ANY
+        self._anywhere = True
+        self.orders = orders(1, False)
         self._heals = words[-1] >> self.HEALS_FROM & 255 < last.profile.heals
 
     def acting(self, count: int) -> int:
@@ -187,6 +181,7 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
         try:
             self._chaos(steps - (steps // self.RESERVED if self._heals else 0))
             if self._heals:
+                self.try_all()
                 converged = self.heal()
                 healed = self.can_be_healed()
                 lost = self.lost() if healed else 0
@@ -199,6 +194,17 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
     def take(self, leg: Leg) -> None:
         """The chaos goes on by the profile of this leg."""
         self.profile, self.kinds = leg.profile, leg.kinds
+        self.keep_places()
+
+    def keep_places(self) -> None:
+        """From now on events happen at the places that the profile says."""
+        self.orders = orders(len(self.orders), self.profile.alone)
+        self._turn = ANY
+        self._anywhere = not (self.profile.turns or self.profile.leanings)
+
+    def try_all(self) -> None:
+        """From now on an event that is not possible at its place is tried at the others."""
+        self.orders = orders(len(self.orders), False)
 
     def _chaos(self, steps: int) -> None:
         selection, recorder = self.selection, self.recorder
@@ -209,22 +215,39 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
                 self._selected(leg, until, steps, selection)
                 continue
             events, tick_ms = self._shared.events(self), self.TICK_MS * leg.profile.pace
-            change = leg.change
+            change, anywhere = leg.change, self._anywhere
             for word in map(leg.bits, repeat(WORD, 40 * steps)):
                 if recorder.records > until:
                     break
                 if tick_ms:
                     self.advance(tick_ms * (1 + (word >> 40 & 7)))
-                if change is not None and self._changed(change, self.kinds[word & 255]):
+                event = word >> 8 if anywhere else self.placed(self.kinds[word & 255], word >> 8)
+                if change is not None and self._changed(change, self.kinds[word & 255], event):
                     continue
-                events[word & 255](self, word >> 8)
+                events[word & 255](self, event)
 
-    def _changed(self, change: Change, kind: str) -> bool:
-        """The event that a change adds here happens; whether the change leaves the next event out, one of this kind."""
+    def placed(self, kind: str, event: int) -> int:
+        """The word of an event as it is at its place: the one whose turn it is, or one that such events lean to."""
+        if self._anywhere:
+            return event
+        profile, place = self.profile, ANY
+        if profile.turns:
+            if self._turn == ANY or event >> 24 & 255 < profile.turns:
+                self._turn = event % PLACES
+            place = self._turn
+        places = profile.leanings.get(kind)
+        if places:
+            leant = places[(event >> 8) % len(places)]
+            place = place if leant == ANY else leant
+        return at_place(event, place)
+
+    def _changed(self, change: Change, kind: str, event: int) -> bool:
+        """The event that a change adds here happens; whether the change leaves out the next one, of this kind and
+        word."""
         more = change.more(self.recorder.records)
         if more is not None:
             getattr(self, more[0])(more[1])
-        return change.leaves_out(kind, self.recorder.records)
+        return change.leaves_out(kind, event, self.recorder.records)
 
     def _selected(self, leg: Leg, until: int, steps: int, selection: Selection) -> None:
         """A leg of the chaos with a selection of its events."""
@@ -240,11 +263,12 @@ class RunBase(ABC, Generic[Cluster, Schedule]):
             if tick_ms:
                 self.advance(tick_ms * (1 + (word >> 40 & 7)))
             kind = self.kinds[word & 255]
-            left_out = leg.change is not None and self._changed(leg.change, kind)
+            event = self.placed(kind, word >> 8)
+            left_out = leg.change is not None and self._changed(leg.change, kind, event)
             if left_out or (kept is not None and number not in kept):
                 continue
             before = recorder.records
-            events[word & 255](self, word >> 8)
+            events[word & 255](self, event)
             if recorder.records > before or kind in selection.faults:
                 selection.played.append((number, kind))
 

@@ -4,10 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, Generic, TypeVar
 
 WORD = 48
 """Bits drawn a step: 8 for the kind of event, the rest for the event itself."""
+PLACES = 840
+"""Numbers that stand for places. So many can be divided by 2 to 8: a number is one place, however many brokers, members
+or producers there are."""
+ANY = -1
+"""In the place of such a number: any place."""
+
+
+def at_place(word: int, place: int) -> int:
+    """The word of an event as it is at a place: only that differs."""
+    return word if place == ANY else word - word % PLACES + place
+
+
+@cache
+def orders(count: int, alone: bool) -> list[tuple[int, ...]]:
+    """For each of so many places those at which an event is tried that should happen there, one after another: all,
+    beginning with it, or that one alone."""
+    places = tuple(range(count))
+    return [(first,) if alone else places[first:] + places[:first] for first in places]
 
 
 @dataclass(slots=True)
@@ -38,8 +57,10 @@ class Profile:
     `weights`: kind of event -> how often it is tried, beside the others. `heals`: in so many of 256 runs faults stop in
     the end, and all comes to rest; the others stop in the midst of it. All chances of profiles are of 256. `length`: a
     run has so many times the steps that were asked for. `pace`: clocks go so many times as fast. `silent`: so many of
-    the members or producers do nothing before the healing (one does in any case). `leanings`: kinds of events that
-    happen at one place half of the time, each with the byte that stands for the place.
+    the members or producers do nothing before the healing (one does in any case). `turns`: how often the place changes
+    at which events happen (0: every event has a place of its own). `alone`: an event that is not possible at its place
+    happens nowhere, not at the next place where it is. `leanings`: kinds of events that happen at some places only, or
+    more often there: places (below PLACES) or ANY, in equal shares.
     """
 
     name: str
@@ -48,7 +69,9 @@ class Profile:
     length: int = 1
     pace: int = 1
     silent: int = 0
-    leanings: Mapping[str, int] = field(default_factory=dict)
+    turns: int = 0
+    alone: bool = False
+    leanings: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
 
 
 S = TypeVar("S")

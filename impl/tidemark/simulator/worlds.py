@@ -20,16 +20,19 @@ from dataclasses import dataclass, fields
 from random import Random
 from typing import Any, Generic, TypeVar
 
-from tidemark.simulator.shared import Profile, weight_table
+from tidemark.simulator.shared import ANY, PLACES, Profile, weight_table
 
 SWARM = "swarm:"
 ANY_WORLD = "swarm:0"
 """Some world: for a simulator that enters others later."""
-LENGTHS = (1, 1, 1, 2, 3)
-PACES = (1, 1, 1, 3, 10)
-SILENT = (0, 0, 0, 1, 2)
-"""The lengths and the paces of worlds, and how many members or producers are silent, in equal shares."""
-SHARES = {"length": LENGTHS, "pace": PACES, "silent": SILENT}
+SHARES: Mapping[str, Sequence[Any]] = {
+    "length": (1, 1, 1, 2, 3),
+    "pace": (1, 1, 1, 3, 10),
+    "silent": (0, 0, 0, 1, 2),
+    "turns": (0, 0, 0, 10, 20, 40),
+    "alone": (False, False, True),
+}
+"""The values of a world's fields that are not drawn from those of profiles, in equal shares."""
 PARTS = 256
 """The sum of a world's weights."""
 
@@ -48,7 +51,10 @@ EDITS = (1, 1, 2, 3)
 """The parts of a change, in equal shares."""
 SPANS = (1, 3, 10, CHANGED)
 """For so many records events of a kind are left out, in equal shares."""
-NEVER = (0, 0, False)
+EVERYWHERE = 1, 0
+WHERE = (EVERYWHERE, EVERYWHERE, (2, 0), (2, 1), (3, 0), (3, 1), (3, 2))
+"""Where events are left out, in equal shares: everywhere, or at one place of two or of three."""
+NEVER = (0, 0, EVERYWHERE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,8 +69,9 @@ class Beginning:
 
 
 class Change:
-    """A change near the end of a beginning, of one to three parts: one event more, or the events of a kind fewer from
-    some record on, for some records, or half of these. The other events happen as before, as far as they can.
+    """A change near the end of a beginning, of one to three parts. Each is one event more, or leaves out the events of
+    a kind from some record on, for some records, everywhere or at one place. The other events happen as before, as far
+    as they can.
 
     `draw` decides it; `records`: where the beginning ends; `kinds`: the kinds of events that there are; `frequent`:
     those of the beginning's world, as often as they come; `width`: bits of an event's word.
@@ -72,15 +79,14 @@ class Change:
 
     def __init__(self, draw: str, records: int, kinds: Sequence[str], frequent: Sequence[str], width: int) -> None:
         dice = Random(f"change {draw}")
-        self._bits = dice.getrandbits
         self._added: list[tuple[int, str, int]] = []
-        self._fewer: dict[str, tuple[int, int, bool]] = {}
+        self._fewer: dict[str, tuple[int, int, tuple[int, int]]] = {}
         for _ in range(dice.choice(EDITS)):
             first = records - dice.randrange(CHANGED)
             if dice.randrange(2):
-                self._added.append((first, dice.choice(kinds), dice.getrandbits(width)))
+                self._added.append((first, dice.choice(dice.choice((kinds, frequent))), dice.getrandbits(width)))
             else:
-                self._fewer[dice.choice(frequent)] = (first, first + dice.choice(SPANS), dice.randrange(2) == 0)
+                self._fewer[dice.choice(frequent)] = (first, first + dice.choice(SPANS), dice.choice(WHERE))
         self._added.sort(reverse=True)
 
     def more(self, records: int) -> tuple[str, int] | None:
@@ -90,10 +96,10 @@ class Change:
         _, kind, word = self._added.pop()
         return kind, word
 
-    def leaves_out(self, kind: str, records: int) -> bool:
-        """Whether an event of this kind is left out after so many records."""
-        first, last, half = self._fewer.get(kind, NEVER)
-        return first <= records < last and not (half and self._bits(1))
+    def leaves_out(self, kind: str, word: int, records: int) -> bool:
+        """Whether an event of this kind and word is left out after so many records."""
+        first, last, (count, place) = self._fewer.get(kind, NEVER)
+        return first <= records < last and word % count == place
 
 
 def is_world(name: str) -> bool:
@@ -148,11 +154,18 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
     )
 
 
-def _leanings(number: str, kinds: Sequence[str]) -> dict[str, int]:
-    """The leanings of a world: in every second none; else of every second kind, or of every fourth."""
+def _leanings(number: str, kinds: Sequence[str]) -> dict[str, tuple[int, ...]]:
+    """The leanings of a world: in every second none; else of every second kind, or of every fourth. Such events happen
+    at one place, or at two, or half of them at one."""
     dice = Random(f"leanings {number}")
     of = dice.choice((0, 0, 1, 2))
-    return {kind: dice.randrange(256) for kind in kinds if dice.randrange(4) < of}
+    return {kind: _places(dice) for kind in kinds if dice.randrange(4) < of}
+
+
+def _places(dice: Random) -> tuple[int, ...]:
+    """The places of events that lean."""
+    first = dice.randrange(PLACES)
+    return dice.choice(((first,), (first, dice.randrange(PLACES)), (first, ANY)))
 
 
 def _factor(dice: Random) -> float:

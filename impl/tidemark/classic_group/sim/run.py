@@ -71,7 +71,7 @@ class GroupRun(AnyRun[GroupCluster]):
         """Some consumer's joining moves on."""
         cluster = self.cluster
         consumers, exchanges = cluster.consumers, cluster.network.member
-        for client in self._orders[word % self._clients]:
+        for client in self.orders[word % self._clients]:
             if consumers[client] is None:
                 continue
             exchange = exchanges[client]
@@ -92,7 +92,7 @@ class GroupRun(AnyRun[GroupCluster]):
         """Some heartbeat moves on."""
         cluster = self.cluster
         consumers, exchanges = cluster.consumers, cluster.network.heartbeat
-        for client in self._orders[word % self._clients]:
+        for client in self.orders[word % self._clients]:
             exchange = exchanges[client]
             if exchange is None:
                 if consumers[client] is None:
@@ -107,11 +107,11 @@ class GroupRun(AnyRun[GroupCluster]):
 
     def revoked(self, word: int) -> bool:
         """A rebalance listener returns."""
-        return any(map(self.cluster.finish_revocation, self._orders[word % self._clients]))
+        return any(map(self.cluster.finish_revocation, self.orders[word % self._clients]))
 
     def notice(self, word: int) -> bool:
         """A leader looks at the partitions."""
-        return any(map(self.cluster.notice_partitions, self._orders[word % self._clients]))
+        return any(map(self.cluster.notice_partitions, self.orders[word % self._clients]))
 
     def start(self, word: int) -> bool:
         """A process starts, if there is room for its member id."""

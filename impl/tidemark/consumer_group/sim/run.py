@@ -81,7 +81,7 @@ class ConsumerGroupRun(AnyRun[ConsumerGroupCluster]):
         """Some consumer's heartbeat moves on."""
         cluster = self.cluster
         consumers, exchanges = cluster.consumers, cluster.network.heartbeat
-        for client in self._orders[word % self._clients]:
+        for client in self.orders[word % self._clients]:
             exchange = exchanges[client]
             if exchange is None:
                 if consumers[client] is None:
@@ -97,7 +97,7 @@ class ConsumerGroupRun(AnyRun[ConsumerGroupCluster]):
     def reconcile(self, word: int) -> bool:
         """A rebalance listener begins, or returns."""
         cluster = self.cluster
-        for client in self._orders[word % self._clients]:
+        for client in self.orders[word % self._clients]:
             if cluster.finish_reconciliation(client) or cluster.reconcile(client):
                 return True
         return False
@@ -124,7 +124,7 @@ class ConsumerGroupRun(AnyRun[ConsumerGroupCluster]):
     def repeat(self, word: int) -> bool:
         """A request will arrive twice."""
         cluster = self.cluster
-        for client in self._orders[word % self._clients]:
+        for client in self.orders[word % self._clients]:
             if cluster.repeat_heartbeat(client) if word & 0x100 else cluster.repeat_commit_request(client):
                 return True
         return False

@@ -12,15 +12,10 @@ from tidemark.groups.sim.network import Broker, Client
 from tidemark.groups.sim.profiles import GroupProfile
 from tidemark.groups.table import HeaderTable
 from tidemark.simulator.running import AnyRunBase, RunBase, SimulatorBase
+from tidemark.simulator.shared import orders
 from tidemark.simulator.worlds import Mix
 
 Cluster = TypeVar("Cluster", bound=GroupEvents[Any, Any, Any])
-Item = TypeVar("Item")
-
-
-def rotations(items: Sequence[Item]) -> list[list[Item]]:
-    """The items, beginning with the first, with the second, and so on."""
-    return [[*items[first:], *items[:first]] for first in range(len(items))]
 
 
 class AnySimulator(SimulatorBase):
@@ -37,9 +32,8 @@ class AnySimulator(SimulatorBase):
             frozenset(topic for place, topic in enumerate(topics) if mask >> place & 1)
             for mask in range(1 << len(topics))
         ]
-        self.orders = rotations(clients)
-        """The consumers, beginning with each of them."""
-        self.readings = rotations([(client, *one) for client in clients for one in enumerate(table.partitions)])
+        readings = [(client, *one) for client in clients for one in enumerate(table.partitions)]
+        self.readings = [readings[first:] + readings[:first] for first in range(len(readings))]
         """Each consumer with each partition, beginning with each of these."""
 
     @property
@@ -60,12 +54,12 @@ class AnyRun(RunBase[Cluster, GroupProfile], Generic[Cluster]):
         topics = table.topics
         there = self.first_word >> 8 & (1 << len(topics)) - 1 or 1
         self._clients = self.acting(len(table.clients))
+        self.orders = orders(self._clients, False)
         self._brokers = len(table.brokers)
         self._counts = {topic: there >> place & 1 for place, topic in enumerate(topics)}
         self._static = simulator.static
         self._topics = topics
         self._subsets = simulator.subsets
-        self._orders = simulator.orders if self._clients == len(table.clients) else rotations(range(self._clients))
         self._readings = simulator.readings
         self._offset_limit = table.max_offset - 2
         self._appended_limit = table.max_appended - 1
@@ -109,7 +103,7 @@ class AnyRun(RunBase[Cluster, GroupProfile], Generic[Cluster]):
         """Some OffsetCommit or OffsetFetch moves on."""
         cluster = self.cluster
         consumers, exchanges = cluster.consumers, cluster.network.offset
-        for client in self._orders[word % self._clients]:
+        for client in self.orders[word % self._clients]:
             exchange = exchanges[client]
             if exchange is None:
                 if consumers[client] is None:

@@ -12,6 +12,7 @@ from tidemark.idempotence.sim.cluster import ProducerCluster
 from tidemark.idempotence.sim.healing import heal
 from tidemark.idempotence.sim.profiles import MIXES, PROFILES, ProducerProfile
 from tidemark.simulator.running import RunBase, SimulatorBase
+from tidemark.simulator.shared import orders
 from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Plan, Recorder
 
@@ -49,9 +50,7 @@ class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
         self.cluster = ProducerCluster(self._clients, leaders, simulator.rules, simulator.config)
         self.recorder = Recorder(simulator.plan, Abstraction(table, self.cluster))
         self.cluster.recorder = self.recorder
-        self._orders = [
-            [(first + step) % self._brokers for step in range(self._brokers)] for first in range(self._brokers)
-        ]
+        self.orders = orders(self._brokers, False)
         self._clients = self.acting(self._clients)
         self._busy = (first >> 32) % self._clients
 
@@ -130,7 +129,7 @@ class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
         if not self.cluster.connections[client][topic].wire:
             return False
         handle = self.cluster.handle
-        return any(handle(broker, client, topic) for broker in self._orders[word % self._brokers])
+        return any(handle(broker, client, topic) for broker in self.orders[word % self._brokers])
 
     def fail(self, word: int) -> bool:
         """A leader has too few replicas in sync, or a disk that fails."""
@@ -145,7 +144,7 @@ class ProducerRun(RunBase[ProducerCluster, ProducerProfile]):
         if not self.cluster.connections[client][topic].wire:
             return False
         receive = self.cluster.receive
-        return any(receive(broker, client, topic) for broker in self._orders[word % self._brokers])
+        return any(receive(broker, client, topic) for broker in self.orders[word % self._brokers])
 
     def commit(self, word: int) -> bool:
         """The replicas have some more."""

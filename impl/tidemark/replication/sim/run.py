@@ -21,15 +21,13 @@ from tidemark.replication.sim.profiles import MIXES, PROFILES, ReplicationProfil
 from tidemark.replication.sim.readback import lost_payloads
 from tidemark.replication.sim.scenario import Scenario, plan_of
 from tidemark.simulator.running import RunBase, SimulatorBase
+from tidemark.simulator.shared import orders
 from tidemark.simulator.worlds import Mix
 from tidemark.trace.recorder import Recorder
 
 
 class Simulator(SimulatorBase):
-    """Everything that runs of one kind share: the table of a trace header, a profile, rules. Call `run(seed)`.
-
-    `circle`: all brokers, beginning with each.
-    """
+    """Everything that runs of one kind share: the table of a trace header, a profile, rules. Call `run(seed)`."""
 
     def __init__(
         self, header: dict[str, Any], *, steps: int = 50, profile: str = "mixed", rules: Rules | None = None
@@ -39,8 +37,6 @@ class Simulator(SimulatorBase):
         self.plan = plan_of(header, self.table)
         self.rules = rules if rules is not None else Rules()
         self.config = ReplicationConfig(min_insync_replicas=self.table.min_isr)
-        brokers = tuple(range(self.table.count))
-        self.circle = [brokers[first:] + brokers[:first] for first in brokers]
 
 
 class Run(RunBase[Cluster, ReplicationProfile]):
@@ -60,9 +56,9 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         cluster.recorder = self.recorder = self._recorder
         self._next_payload: Payload = 1
         self._count = table.count
+        self.orders = orders(table.count, False)
         self._hosts = cluster.hosts
         self._fetches = cluster.network.fetches
-        self._circle = simulator.circle
         for host in cluster.hosts:
             host.slow_disk = first >> (16 + 4 * host.id) & 255 < self.profile.slow
         if first >> 40 < self.profile.skewed:
@@ -112,7 +108,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         count, cluster, hosts, fetches = self._count, self.cluster, self._hosts, self._fetches
         other, of_leader = (word >> 8) % count, word & 0x1C0000
         goes_on = (word >> 7 & 0xE0) + (word >> 15 & 0x1F) < self.profile.prompt
-        for follower in self._circle[word % count]:
+        for follower in self.orders[word % count]:
             broker, row = hosts[follower].up, fetches[follower]
             connection = row[other]
             if broker is not None and (of_leader or connection.request is None):
@@ -153,7 +149,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         if len(self.cluster.values) >= self._value_limit:
             return False
         hosts = self._hosts
-        for broker_id in self._circle[first]:
+        for broker_id in self.orders[first]:
             broker = hosts[broker_id].broker
             if broker is not None and broker.partition.is_leader and broker.log.end_offset < self._log_limit:
                 self._next_payload += 1
@@ -164,7 +160,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         """A broker applies metadata: all that there is, or one batch of it."""
         cluster, hosts = self.cluster, self._hosts
         end_offset = cluster.metadata.end_offset
-        for broker_id in self._circle[word % self._count]:
+        for broker_id in self.orders[word % self._count]:
             broker = hosts[broker_id].broker
             if broker is not None and broker.published_offset < end_offset:
                 end = None
@@ -177,7 +173,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
     def load(self, word: int) -> bool:
         """A newly registered broker reads the metadata from before its registration."""
         cluster = self.cluster
-        any(cluster.load_metadata(broker_id) for broker_id in self._circle[word % self._count])
+        any(cluster.load_metadata(broker_id) for broker_id in self.orders[word % self._count])
         return False
 
     def consume(self, word: int) -> bool:
@@ -198,7 +194,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
     def alter(self, word: int) -> bool:
         """An AlterPartition exchange moves on."""
         cluster, hosts, alters = self.cluster, self._hosts, self.cluster.network.alters
-        for broker_id in self._circle[word % self._count]:
+        for broker_id in self.orders[word % self._count]:
             connection, broker = alters[broker_id], hosts[broker_id].up
             if connection.request is not None:
                 if cluster.receive_alter_partition(broker_id):
@@ -215,7 +211,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         if not self._room_for_changes():
             return False
         cluster, hosts, count = self.cluster, self._hosts, self._count
-        for broker_id in self._circle[word % count]:
+        for broker_id in self.orders[word % count]:
             broker = hosts[broker_id].broker
             if broker is None or not broker.partition.is_leader:
                 continue
@@ -223,7 +219,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
                 return True
             isr = broker.partition.isr
             if len(isr) < count:
-                for follower in self._circle[(word >> 9) % count]:
+                for follower in self.orders[(word >> 9) % count]:
                     if follower not in isr and cluster.expand_isr(broker_id, follower):
                         return True
         return False
@@ -231,7 +227,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
     def purgatory(self, word: int) -> bool:
         """A waiting produce is looked at."""
         cluster, hosts = self.cluster, self._hosts
-        for broker_id in self._circle[word % self._count]:
+        for broker_id in self.orders[word % self._count]:
             broker = hosts[broker_id].broker
             if broker is None or not broker.purgatory.waiting:
                 continue
@@ -289,7 +285,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         """Heartbeats arrive; the first that matters counts."""
         if not self._room_for_epochs():
             return False
-        return any(self.cluster.heartbeat(broker_id) for broker_id in self._circle[word % self._count])
+        return any(self.cluster.heartbeat(broker_id) for broker_id in self.orders[word % self._count])
 
     def crash(self, word: int) -> bool:
         """A machine fails and keeps some of its unflushed records."""
@@ -326,7 +322,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         """A broker that is down starts."""
         if not self._room_for_epochs():
             return False
-        return any(self.cluster.start_broker(broker_id) for broker_id in self._circle[word % self._count])
+        return any(self.cluster.start_broker(broker_id) for broker_id in self.orders[word % self._count])
 
     def stop(self, word: int) -> bool:
         """An operator asks a broker to stop, or one that was let go stops."""
@@ -341,7 +337,7 @@ class Run(RunBase[Cluster, ReplicationProfile]):
 
     def stop_anyway(self, word: int) -> bool:
         """A broker that was asked to stop hears nothing of the controller for too long, and stops."""
-        return any(self.cluster.stop_broker(broker_id, True) for broker_id in self._circle[word % self._count])
+        return any(self.cluster.stop_broker(broker_id, True) for broker_id in self.orders[word % self._count])
 
     def break_connection(self, word: int) -> bool:
         """A connection breaks."""
