@@ -123,6 +123,17 @@ def test_what_is_compiled_is_watched_as_well(tmp_path: Path) -> None:
     assert "heartbeatRpc[" in done.stderr
 
 
+@pytest.mark.parametrize("command", ["bench", "demo", "explain", "golden", "hunt", "simulate", "verify"])
+def test_a_command_that_simulates_loads_no_module_that_is_compiled_too_early(command: str) -> None:
+    """A process that has loaded one as it is runs all of them so: several times slower, with the same results."""
+    apart = {"tidemark.common", *(f"tidemark.common.{name}" for name in compiled.AS_THEY_ARE)}
+    asked = f"import sys, tidemark_conformance.commands.{command}; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", asked], capture_output=True, text=True, check=True)
+    loaded = {name for name in done.stdout.split() if name.startswith("tidemark.")}
+    assert f"tidemark_conformance.commands.{command}" in done.stdout.split()
+    assert loaded <= apart
+
+
 @pytest.mark.deep
 @needs_a_compiler
 def test_a_module_that_has_changed_is_not_run_as_it_was(small: Callable[..., str], tmp_path: Path) -> None:

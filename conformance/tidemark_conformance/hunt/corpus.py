@@ -25,8 +25,10 @@ PLAIN = 0.7
 TRAITS, ALIKE = 64, 4
 """Traits that are kept of a flaw's fate, of so many beginnings that follow each other; and the last beginnings of each
 trait."""
+AFRESH = 0.4
+"""The share of runs for a flaw that are in its world, from the start."""
 CHANGED = 0.5
-"""The share of beginnings of flaws that are changed near their end."""
+"""Of the others the share of those that are changed near their end."""
 REWOUND = (0, 0, 4, 12, 30)
 """Records by which a beginning of a flaw is shortened, in equal shares."""
 FLAWED = 0.6
@@ -124,13 +126,17 @@ class Corpus:
 
     def _drawn_flaw(self, dice: Random, fresh: str) -> tuple[str, str]:
         """A beginning of a flaw, shortened or changed, and the world that goes on. Every number of beginnings that
-        follow each other has an equal share, of these every fate, and of its traits the one that was drawn least."""
-        fates = self._flaws[dice.choice(sorted(self._flaws))]
+        follow each other has an equal share, of these every fate, and of its traits the one that was drawn least. Or
+        it is the world of such a run that had no other beginning."""
+        afresh = dice.random() < AFRESH
+        fates = self._flaws[min(self._flaws) if afresh else dice.choice(sorted(self._flaws))]
         traits = list(fates[dice.choice(sorted(fates))].values())
         alike = min((dice.choice(traits) for _ in range(4)), key=_drawn)
         item = dice.choice(alike)
         item.drawn = _drawn(alike) + 1
         changed = f"{item.world.partition('.')[0]}.{dice.randrange(CHANGES)}"
+        if afresh:
+            return "", dice.choice((item.world, changed))
         name, _, records = item.before.removesuffix("/").rpartition("#")
         if dice.random() < CHANGED:
             before = f"{name}#{records}~{dice.randrange(CHANGES)}/"

@@ -3,8 +3,8 @@
 A flaw is a record of a run that is no step under all rules. Its fate is its action, and the action that next changes
 what it wrote. A trait is the order of two numbers of the same range: one that it wrote and one beside it, or one of
 these and one elsewhere. Or it is that of two sequences at its nodes: which one begins the other. Or it is two such
-orders at once. Ranges are the same where the same capacities bound them: an
-epoch is not compared with an offset. A flaw has many traits; the rarest so far stands for it.
+orders at once, but not two of numbers elsewhere: they are too many. Ranges are the same where the same capacities bound
+them: an epoch is not compared with an offset. A flaw has many traits; the rarest so far stands for it.
 """
 
 from __future__ import annotations
@@ -212,13 +212,16 @@ class Traits:
         if home not in self._orders:
             self._orders[home] = self._compared(home)
             self._prefixes[home] = self._alike(home)
-        beside, elsewhere = list[str](), [name + left.order(right, cells) for left, right, name in self._prefixes[home]]
+        beside, elsewhere = list[str](), list[str]()
+        prefixes = [name + left.order(right, cells) for left, right, name in self._prefixes[home]]
         for one, near, far in self._orders[home]:
             value = one.value(cells)
             if not written.isdisjoint(one.cells):
                 beside += [name + _order(value, other.value(cells)) for other, name in near]
             elsewhere += [name + _order(value, other.value(cells)) for other, name in far]
-        return [*beside, *elsewhere, *(f"{one}, {other}" for one in beside for other in elsewhere)]
+        others = (*prefixes, *elsewhere)
+        both = [f"{one}, {other}" for one in beside for other in others]
+        return [*beside, *others, *both, *(f"{one}, {other}" for one in prefixes for other in elsewhere)]
 
     def _compared(self, home: Path) -> list[Compared]:
         """Each number of a home with those of the home, and with those that stand under no other nodes, and a name for
