@@ -22,9 +22,9 @@ from tidemark_conformance.hunt.hunting import Hunted, hunt
 from tidemark_conformance.hunt.island import Finding, Job, Part, Round
 from tidemark_conformance.hunt.rows import taken
 from tidemark_conformance.hunt.target import known_as, target
-from tidemark_conformance.hunt.traits import Sequence, Traits, sequences
+from tidemark_conformance.hunt.traits import MOST_PAIRS, Sequence, Traits, homes, sequences
 from tidemark_conformance.registry import zoo
-from tidemark_conformance.registry.protocols import Protocol
+from tidemark_conformance.registry.protocols import Protocol, protocols
 from tidemark_conformance.report import hunted
 from tidemark_conformance.simulate import simulators
 from tidemark_conformance.simulate.generate import Simulated
@@ -228,6 +228,18 @@ def test_the_traits_of_a_late_read() -> None:
     assert traits.of(stream, first) == (fate, seen[3], 2)
     traits.counts[seen[3]] += 5
     assert traits.of(stream, first) == (fate, seen[0], 5), "of equally rare ones the first"
+
+
+@pytest.mark.parametrize("name", sorted(protocols()))
+def test_the_traits_of_a_flaw_are_bounded(name: str) -> None:
+    """The group of KIP-848 has ten thousand numbers to compare with ten thousand: 8 GiB of pairs."""
+    known = known_as(name)
+    whole = load(known.spec, known.config)  # type: ignore[union-attr]
+    traits = Traits(whole, {})
+    there = {home for one in traits.schema.layout.variables if one.carried for home in homes(one.type, (one.name,))}
+    found = [traits.compared(home) for home in there]
+    assert any(one.numbers for one in found)
+    assert all(one.pairs <= MOST_PAIRS for one in found)
 
 
 def test_sequences_are_ordered_by_what_begins_them() -> None:

@@ -27,6 +27,8 @@ NODE = "@"
 """Before a function's argument in a path, if that is an atom: a broker, a client."""
 EMPTY = -2
 """In the place of the last element of an empty sequence: below every number."""
+MOST_PAIRS = 5_000
+"""Pairs of orders at a home, at most."""
 Path = tuple[str, ...]
 
 
@@ -73,8 +75,19 @@ class Sequence:
         return _order(mine, its) if same else " /"
 
 
-Compared = tuple[Number, list[tuple[Number, str]], list[tuple[Number, str]]]
-"""A number with those of its home that it is compared with, and with those elsewhere, each with a name for the two."""
+@dataclass(frozen=True, slots=True)
+class Home:
+    """All comparisons at a home. `numbers`: each number with those of its home, and with those elsewhere; `sequences`:
+    pairs. Every comparison has a name."""
+
+    numbers: list[tuple[Number, list[tuple[Number, str]], list[tuple[Number, str]]]]
+    sequences: list[tuple[Sequence, Sequence, str]]
+
+    @property
+    def pairs(self) -> int:
+        """How many pairs of orders there are at most."""
+        near, far = sum(len(one[1]) for one in self.numbers), sum(len(one[2]) for one in self.numbers)
+        return near * (len(self.sequences) + far) + len(self.sequences) * far
 
 
 def numbers(kind: Type, at: int, path: Path) -> list[Number]:
@@ -158,8 +171,8 @@ class Traits:
     def __init__(self, specification: Specification, known: Mapping[str, int]) -> None:
         self._known = known
         self.counts: Counter[str] = Counter()
-        self._schema = schema_of(specification)
-        carried = [one for one in self._schema.layout.variables if one.carried]
+        self.schema = schema_of(specification)
+        carried = [one for one in self.schema.layout.variables if one.carried]
         self._homes = [home for one in carried for home in homes(one.type, (one.name,))]
         self._numbers: dict[Path, list[Number]] = {}
         for variable in carried:
@@ -168,9 +181,8 @@ class Traits:
         self._sequences = [
             one for variable in carried for one in sequences(variable.type, variable.offset, (variable.name,))
         ]
-        self._orders: dict[Path, list[Compared]] = {}
-        self._prefixes: dict[Path, list[tuple[Sequence, Sequence, str]]] = {}
-        header = json.dumps(self._schema.header.to_json())
+        self._compared: dict[Path, Home] = {}
+        header = json.dumps(self.schema.header.to_json())
         if header not in _known:
             _known[header] = ranges(specification)
         self._ranges = _known[header]
@@ -190,7 +202,7 @@ class Traits:
         """The fate of the flaw that is a stream's record of this number, and all its traits."""
         cells = [0] * len(self._homes)
         action, fate, homes, traits = "", "", list[Path](), list[str]()
-        for number, one in enumerate(self._schema.records(stream)):
+        for number, one in enumerate(self.schema.records(stream)):
             if isinstance(one, delta.End):
                 break
             touched = dict.fromkeys(self._homes[cell] for cell, _ in one.delta) if number >= record else {}
@@ -206,67 +218,60 @@ class Traits:
         return f"{action} {fate}", traits
 
     def _name(self, one: delta.Record) -> str:
-        return self._schema.actions[one.action] if one.action >= 0 else ""
+        return self.schema.actions[one.action] if one.action >= 0 else ""
 
     def _traits(self, home: Path, cells: list[int], written: set[int]) -> list[str]:
-        if home not in self._orders:
-            self._orders[home] = self._compared(home)
-            self._prefixes[home] = self._alike(home)
+        if home not in self._compared:
+            self._compared[home] = self.compared(home)
+        of = self._compared[home]
         beside, elsewhere = list[str](), list[str]()
-        prefixes = [name + left.order(right, cells) for left, right, name in self._prefixes[home]]
-        for one, near, far in self._orders[home]:
+        for one, near, far in of.numbers:
             value = one.value(cells)
             if not written.isdisjoint(one.cells):
                 beside += [name + _order(value, other.value(cells)) for other, name in near]
             elsewhere += [name + _order(value, other.value(cells)) for other, name in far]
-        others = (*prefixes, *elsewhere)
-        both = [f"{one}, {other}" for one in beside for other in others]
-        return [*beside, *others, *both, *(f"{one}, {other}" for one in prefixes for other in elsewhere)]
+        prefixes = [name + left.order(right, cells) for left, right, name in of.sequences]
+        found = [*beside, *prefixes, *elsewhere]
+        found += [f"{one}, {other}" for one in beside for other in (*prefixes, *elsewhere)]
+        return found + [f"{one}, {other}" for one in prefixes for other in elsewhere]
 
-    def _compared(self, home: Path) -> list[Compared]:
-        """Each number of a home with those of the home, and with those that stand under no other nodes, and a name for
-        the two: nodes are numbered in the order in which they come."""
-        nodes = _numbered(home)
-        near = self._numbers.get(home, [])
-        far = [
-            one
-            for place, several in self._numbers.items()
-            if place != home and nodes.keys() >= set(_nodes(place)) and not _is_list(place)
-            for one in several
-        ]
+    def compared(self, home: Path) -> Home:
+        """All comparisons at a home: its numbers with each other, and with those that stand under no other nodes, and
+        sequences of one type there. Where they would make too many pairs, its numbers with each other alone. In the
+        names of the two nodes are numbered in the order in which they come."""
+        nodes = {part: f"{NODE}{number}" for number, part in enumerate(dict.fromkeys(_nodes(home)))}
 
-        def named(one: Number, other: Number) -> str:
-            return _named(nodes, one.path, other.path)
+        def within(path: Path) -> bool:
+            return nodes.keys() >= set(_nodes(path))
+
+        def named(*paths: Path) -> str:
+            return " ".join(".".join(nodes.get(part, part) for part in path) for path in paths)
 
         def beside(one: Number, others: Iterable[Number]) -> list[tuple[Number, str]]:
-            return [(other, named(one, other)) for other in others if other is not one and alike(one, other)]
+            alike = [other for other in others if other is not one and self._same_range(one, other)]
+            return [(other, named(one.path, other.path)) for other in alike]
 
-        def alike(one: Number, other: Number) -> bool:
-            return one.most == other.most and self._ranges[one.path] == self._ranges[other.path]
+        near = self._numbers.get(home, [])
+        elsewhere = [place for place in self._numbers if place != home and within(place) and not _is_list(place)]
+        far = [one for place in elsewhere for one in self._numbers[place]]
+        there = sorted((one for one in self._sequences if within(one.path)), key=lambda one: named(one.path))
+        pairs = [(one, other) for one, other in combinations(there, 2) if one.kind == other.kind]
+        found = Home(
+            [(one, beside(one, near), beside(one, far)) for one in near],
+            [(one, other, named(one.path, other.path)) for one, other in pairs],
+        )
+        return (
+            found if found.pairs <= MOST_PAIRS else Home([(one, several, []) for one, several, _ in found.numbers], [])
+        )
 
-        return [(one, beside(one, near), beside(one, far)) for one in near]
-
-    def _alike(self, home: Path) -> list[tuple[Sequence, Sequence, str]]:
-        """The pairs of sequences of one type that stand under no other nodes, and their names."""
-        nodes = _numbered(home)
-        there = [one for one in self._sequences if nodes.keys() >= set(_nodes(one.path))]
-        pairs = combinations(sorted(there, key=lambda one: [nodes.get(part, part) for part in one.path]), 2)
-        return [(one, other, _named(nodes, one.path, other.path)) for one, other in pairs if one.kind == other.kind]
+    def _same_range(self, one: Number, other: Number) -> bool:
+        return one.most == other.most and self._ranges[one.path] == self._ranges[other.path]
 
 
 def _order(left: int, right: int) -> str:
     if EMPTY in (left, right):
         return " -"
     return " <" if left < right else " =" if left == right else " >"
-
-
-def _numbered(home: Path) -> dict[str, str]:
-    """The nodes of a home by the order in which they come."""
-    return {part: f"{NODE}{number}" for number, part in enumerate(dict.fromkeys(_nodes(home)))}
-
-
-def _named(nodes: Mapping[str, str], *paths: Path) -> str:
-    return " ".join(".".join(nodes.get(part, part) for part in path) for path in paths)
 
 
 def _is_list(home: Path) -> bool:
