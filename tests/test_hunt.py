@@ -23,6 +23,7 @@ from tidemark_conformance.hunt.island import Finding, Job, Part, Round
 from tidemark_conformance.hunt.rows import taken
 from tidemark_conformance.hunt.target import known_as, target
 from tidemark_conformance.hunt.traits import MOST_PAIRS, Sequence, Traits, homes, sequences
+from tidemark_conformance.hunt.yields import MOST_WORLDS, Yields
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.protocols import Protocol, protocols
 from tidemark_conformance.report import hunted
@@ -187,13 +188,41 @@ def test_a_new_trait_takes_its_turn_behind_the_others() -> None:
 
 def test_worlds_of_flaws_are_begun_afresh() -> None:
     """Those of runs without another beginning: in a lineage the last world may not have led to the flaw."""
-    later = replace(flaw(2), before="7@1#20/2@1#50/")
-    corpus, dice = Corpus([flaw(1), later]), Random(1)
+    corpus, dice = Corpus(), Random(1)
+    corpus.welcome(flaw(1))
+    corpus.welcome(replace(flaw(2), before="7@1#20/2@1#50/"))
     draws = [corpus.draw(dice) for _ in range(2_000)]
     afresh = Counter(world.partition(".") for before, world in draws if not before)
     assert afresh["1", "", ""] > 100
     assert sum(count for (world, _, change), count in afresh.items() if world == "1" and change) > 100
     assert not any(world == "2" for world, _, _ in afresh)
+    assert corpus.yields.new == corpus.yields.counts == {"Read Append": {"1": [1, afresh["1", "", ""]]}}
+
+
+def test_of_worlds_those_that_have_a_rare_fate_often_are_drawn() -> None:
+    often = {"Read Append": {"1": (9, 9), "2": (1, 9), "3": (1, 9)}, "Read Drop": {"4": (500, 900)}}
+    yields, dice = Yields(often), Random(1)
+    drawn = Counter(yields.draw(dice) for _ in range(1_000))
+    assert drawn["Read Append", "1"] > 600
+    assert 100 < drawn["Read Drop", "4"] < 400, "one that is frequent is not forgotten"
+    for _ in range(200):
+        yields.drew("Read Append", "1")
+    assert yields.new == {"Read Append": {"1": [0, 200]}}
+    drawn = Counter(yields.draw(dice) for _ in range(1_000))
+    assert drawn["Read Append", "1"] < 50, "it has not had it since"
+
+
+def test_counts_of_worlds_are_bounded_and_added_up() -> None:
+    total = Yields({"fate": {str(number): (number, 1) for number in range(MOST_WORLDS + 40)}})
+    island = Yields(total.counts)
+    island.found("fate", "7")
+    island.found("other", "8")
+    total.add(island.new)
+    assert total.counts["fate"]["7"] == [8, 1]
+    assert total.counts["other"] == {"8": [1, 0]}
+    total.trim()
+    assert list(total.counts["fate"]) == [str(number) for number in range(40, MOST_WORLDS + 40)]
+    assert not total.new
 
 
 def test_beginnings_of_flaws_are_changed_or_shortened() -> None:

@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
 
+from tidemark_conformance.hunt.yields import Yields
+
 MOST = 2_000
 """Beginnings that are kept."""
 DEEPEST = 5
@@ -25,8 +27,9 @@ PLAIN = 0.7
 TRAITS, ALIKE = 64, 4
 """Traits that are kept of a flaw's fate, of so many beginnings that follow each other; and the last beginnings of each
 trait."""
-AFRESH = 0.4
-"""The share of runs for a flaw that are in its world, from the start."""
+AFRESH, VARIED = 0.6, 0.3
+"""The share of runs for a flaw that are in a world that had one, from the start (`yields.py`); and of these the share
+of worlds that are changed a little."""
 CHANGED = 0.5
 """Of the others the share of those that are changed near their end."""
 REWOUND = (0, 0, 4, 12, 30)
@@ -64,9 +67,10 @@ class Item:
 
 
 class Corpus:
-    """Beginnings of each kind, in the order in which they came."""
+    """Beginnings of each kind, in the order in which they came. `yields`: the worlds that had flaws."""
 
-    def __init__(self, items: Iterable[Item] = ()) -> None:
+    def __init__(self, items: Iterable[Item] = (), yields: Yields | None = None) -> None:
+        self.yields = Yields() if yields is None else yields
         self._kinds: dict[Kind, list[Item]] = {Kind.PLAIN: [], Kind.SHAPE: []}
         self._flaws: dict[int, dict[str, dict[str, deque[Item]]]] = {}
         for item in items:
@@ -101,6 +105,8 @@ class Corpus:
                 item.drawn = _drawn(traits[item.trait])
             elif traits:
                 item.drawn = min(map(_drawn, traits.values()))
+            if item.before.count("/") == 1:
+                self.yields.found(item.fate, item.world)
         self.add(item)
 
     def _traits(self, item: Item) -> dict[str, deque[Item]]:
@@ -127,16 +133,19 @@ class Corpus:
     def _drawn_flaw(self, dice: Random, fresh: str) -> tuple[str, str]:
         """A beginning of a flaw, shortened or changed, and the world that goes on. Every number of beginnings that
         follow each other has an equal share, of these every fate, and of its traits the one that was drawn least. Or
-        it is the world of such a run that had no other beginning."""
-        afresh = dice.random() < AFRESH
-        fates = self._flaws[min(self._flaws) if afresh else dice.choice(sorted(self._flaws))]
+        it is a world that had a flaw without any beginning."""
+        if self.yields and dice.random() < AFRESH:
+            fate, world = self.yields.draw(dice)
+            if dice.random() < VARIED:
+                return "", f"{world.partition('.')[0]}.{dice.randrange(CHANGES)}"
+            self.yields.drew(fate, world)
+            return "", world
+        fates = self._flaws[dice.choice(sorted(self._flaws))]
         traits = list(fates[dice.choice(sorted(fates))].values())
         alike = min((dice.choice(traits) for _ in range(4)), key=_drawn)
         item = dice.choice(alike)
         item.drawn = _drawn(alike) + 1
         changed = f"{item.world.partition('.')[0]}.{dice.randrange(CHANGES)}"
-        if afresh:
-            return "", dice.choice((item.world, changed))
         name, _, records = item.before.removesuffix("/").rpartition("#")
         if dice.random() < CHANGED:
             before = f"{name}#{records}~{dice.randrange(CHANGES)}/"

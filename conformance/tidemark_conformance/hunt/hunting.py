@@ -23,6 +23,7 @@ from tidemark_conformance.console.progress import Progress, Silent
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.hunt.corpus import Corpus, Item, Kind
 from tidemark_conformance.hunt.island import Finding, Island, Job, Round
+from tidemark_conformance.hunt.yields import Counts, Yields
 from tidemark_conformance.report import document
 from tidemark_conformance.spark.bootstrap import Partition
 from tidemark_conformance.tla.kernels.runtime import Reach
@@ -33,7 +34,7 @@ if TYPE_CHECKING:
 FIRST_ROUND, LONGEST_ROUND = 10_000, 640_000
 """Steps of an island in the first round, and in the longest; each round has twice as many as the one before."""
 STATE = "state.json"
-SCHEMA = "tidemark.hunt-state/3"
+SCHEMA = "tidemark.hunt-state/4"
 
 
 @dataclass(slots=True)
@@ -66,6 +67,7 @@ class Hunted:
                 total.reach.setdefault(part, Reach()).merge(reach)
             for part, traits in one.traits.items():
                 total.traits.setdefault(part, Counter()).update(traits)
+            total.yields.add(one.yields.counts)
             for counts, more in ((total.actions, one.actions), (total.rules, one.rules)):
                 for part, numbers in more.items():
                     counts[part] = counts[part] + numbers if part in counts else numbers
@@ -75,6 +77,7 @@ class Hunted:
             total.cut += one.cut
             total.rss = max(total.rss, one.rss)
             total.steps += one.steps
+        total.yields.trim()
         reached = [reach.counts() for reach in total.reach.values()]
         self.growth.append((total.steps, sum(plain for plain, _ in reached), sum(shapes for _, shapes in reached)))
 
@@ -111,7 +114,8 @@ def hunt(
             break
         items = found.corpus.items()
         reach = {part: one.bits() for part, one in found.total.reach.items()}
-        found.add(_round(_Task(job, found.whole, share, items, reach, found.total.traits), islands, session, packages))
+        task = _Task(job, found.whole, share, items, reach, found.total.traits, found.total.yields.counts)
+        found.add(_round(task, islands, session, packages))
         found.whole += 1
         if share == most and folder is not None:
             _keep(folder, settings, found)
@@ -129,10 +133,11 @@ class _Task:
     items: list[Item]
     reach: Mapping[str, bytes]
     traits: Mapping[str, Mapping[str, int]]
+    yields: Counts
 
     def search(self, island: int) -> Round:
         items = [replace(one) for one in self.items]
-        return Island(self.job, self.number, island, items, self.reach, self.traits).search(self.steps)
+        return Island(self.job, self.number, island, items, self.reach, self.traits, self.yields).search(self.steps)
 
 
 def _round(task: _Task, islands: int, session: SparkSession | None, packages: tuple[str, ...]) -> list[Round]:
@@ -199,6 +204,7 @@ def _keep(folder: Path, settings: Mapping[str, Any], found: Hunted) -> None:
         "items": [asdict(one) for one in found.corpus.items()],
         "reach": {part: base64.b64encode(one.bits()).decode() for part, one in total.reach.items()},
         "traits": total.traits,
+        "yields": total.yields.counts,
         "findings": [[*key, asdict(one)] for key, one in total.findings.items()],
         "falls": [[*key, asdict(one)] for key, one in total.falls.items()],
         "actions": {part: one.tolist() for part, one in total.actions.items()},
@@ -215,6 +221,7 @@ def _read(kept: dict[str, Any]) -> Hunted:
         rss=kept["rss"],
         reach={part: Reach(base64.b64decode(bits)) for part, bits in kept["reach"].items()},
         traits={part: Counter(counts) for part, counts in kept["traits"].items()},
+        yields=Yields(kept["yields"]),
         findings={(part, kind, name): Finding(**one) for part, kind, name, one in kept["findings"]},
         falls={(part, name): Finding(**one) for part, name, one in kept["falls"]},
         actions={part: np.array(counts, np.int64).reshape(-1, 2) for part, counts in kept["actions"].items()},

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 from tidemark_conformance.audit.judge import FAIL, NOT_A_STEP, UNDECIDED, Batch, Judge, batch_of, judge_for
 from tidemark_conformance.hunt.corpus import DEEPEST, Corpus, Item, Kind
 from tidemark_conformance.hunt.traits import Traits
+from tidemark_conformance.hunt.yields import Counts, Yields
 from tidemark_conformance.simulate.generate import BAD, Simulated, seldom_collecting
 from tidemark_conformance.simulate.simulators import Swarm
 from tidemark_conformance.tla.kernels.driver import CAPACITY, OVERFLOWS, REASONS
@@ -71,9 +72,9 @@ class Finding:
 class Round:
     """The result of a round, or of one island's part of it.
 
-    `items`: new beginnings; `reach`: by part; `traits`: of flaws, counted by part; `findings`: by the first failure of
-    a run. `falls`: by (part, check), of all failures of a run, the first alone. `actions`, `rules`: counts by part;
-    `cut`: runs that ended at a capacity; `rss`: the worker's greatest resident memory in KiB.
+    `items`: new beginnings; `reach`: by part; `traits`: of flaws, counted by part; `yields`: of worlds. `findings`: by
+    the first failure of a run. `falls`: by (part, check), of all failures of a run, the first alone. `actions`,
+    `rules`: counts by part; `cut`: runs that ended at a capacity; `rss`: the worker's greatest resident memory in KiB.
     """
 
     steps: int = 0
@@ -83,6 +84,7 @@ class Round:
     items: list[Item] = field(default_factory=list)
     reach: dict[str, Reach] = field(default_factory=dict)
     traits: dict[str, Counter[str]] = field(default_factory=dict)
+    yields: Yields = field(default_factory=Yields)
     findings: dict[Signature, Finding] = field(default_factory=dict)
     falls: dict[tuple[str, str], Finding] = field(default_factory=dict)
     actions: dict[str, NDArray[np.int64]] = field(default_factory=dict)
@@ -121,9 +123,10 @@ class Island:
         items: Sequence[Item],
         reach: Mapping[str, bytes],
         traits: Mapping[str, Mapping[str, int]],
+        yields: Counts,
     ) -> None:
         self.job = job
-        self.corpus = Corpus(items)
+        self.corpus = Corpus(items, Yields(yields))
         self.dice = Random(f"hunt {job.seed} {number} {island}")
         self.judges = {part.name: judge_for(part.specification) for part in job.parts}
         self.whole = {part.name: judge_for(part.whole) for part in job.parts if part.whole is not None}
@@ -139,6 +142,7 @@ class Island:
             while found.steps < steps and not found.ended(self.job.until):
                 self._judge(self._simulated(steps))
         found.traits = {part: one.counts for part, one in self.traits.items()}
+        found.yields.add(self.corpus.yields.new)
         found.rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return found
 
