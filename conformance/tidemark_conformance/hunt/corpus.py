@@ -125,7 +125,7 @@ class Corpus:
             return "", fresh
         item = min((dice.choice(kept) for _ in range(4)), key=lambda one: one.drawn)
         item.drawn += 1
-        changed = f"{item.world.partition('.')[0]}.{dice.randrange(CHANGES)}"
+        changed = _changed(item.world, dice)
         if item.before.count("/") <= DEEPEST and dice.random() < GOING_ON:
             return item.before, dice.choice((item.world, changed, fresh))
         return "", changed
@@ -137,7 +137,7 @@ class Corpus:
         if self.yields and dice.random() < AFRESH:
             fate, world = self.yields.draw(dice)
             if dice.random() < VARIED:
-                return "", f"{world.partition('.')[0]}.{dice.randrange(CHANGES)}"
+                return "", _changed(world, dice)
             self.yields.drew(fate, world)
             return "", world
         fates = self._flaws[dice.choice(sorted(self._flaws))]
@@ -145,13 +145,18 @@ class Corpus:
         alike = min((dice.choice(traits) for _ in range(4)), key=_drawn)
         item = dice.choice(alike)
         item.drawn = _drawn(alike) + 1
-        changed = f"{item.world.partition('.')[0]}.{dice.randrange(CHANGES)}"
+        changed = _changed(item.world, dice)
         name, _, records = item.before.removesuffix("/").rpartition("#")
         if dice.random() < CHANGED:
             before = f"{name}#{records}~{dice.randrange(CHANGES)}/"
         else:
             before = f"{name}#{max(1, int(records) - dice.choice(REWOUND))}/"
         return before, dice.choice((item.world, changed, fresh))
+
+
+def _changed(world: str, dice: Random) -> str:
+    """A world changed a little: never its last change, but the world that had none."""
+    return f"{world.partition('.')[0]}.{dice.randrange(CHANGES)}"
 
 
 def _drawn(alike: Iterable[Item]) -> int:
