@@ -403,4 +403,16 @@ def test_a_folder_holds_one_hunt(tmp_path: Path, capsys: pytest.CaptureFixture[s
     assert main([*words, "1"]) == 0
     capsys.readouterr()
     assert main([*words, "2"]) == 2
-    assert "holds another hunt" in capsys.readouterr().err
+    assert "holds a hunt with other seed (there 1, here 2)" in capsys.readouterr().err
+
+
+def test_a_folder_keeps_the_seed_and_the_findings(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    folder = tmp_path / "kept"
+    words = ["hunt", "replication", "--flaw", "17", "-o", str(folder), "--steps"]
+    assert main([*words, "8000"]) == 1
+    seed = json.loads((folder / "found.json").read_text())["seed"]
+    assert f"seed {seed}" in capsys.readouterr().err
+    assert main([*words, "11000"]) == 1
+    found = json.loads((folder / "found.json").read_text())
+    assert found["seed"] == seed
+    assert "AckedOnLeader" in [one["name"] for one in found["findings"]]

@@ -14,10 +14,10 @@ from rich.console import Console
 from rich.table import Table
 
 from tidemark_conformance.audit.result import HOLDS, VIOLATION
-from tidemark_conformance.console.progress import progress
+from tidemark_conformance.console.progress import progress, say
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.hunt import showing
-from tidemark_conformance.hunt.hunting import Hunted, hunt
+from tidemark_conformance.hunt.hunting import Hunted, hunt, seed_in
 from tidemark_conformance.hunt.rows import Taken, taken
 from tidemark_conformance.hunt.target import STEPS, Target, known_as, rules_of, target
 from tidemark_conformance.implementation.packages import digest
@@ -34,6 +34,8 @@ ROW_STEPS = 2_000_000
 """The default of `--steps` with `--rows`: of each row."""
 ON_SPARK_STEPS, ON_SPARK_MINUTES = 10_000_000, 2.0
 """From so many steps, or minutes, on a hunt is worth the start of Spark."""
+FOUND = "found.json"
+"""The hunt's document in its folder."""
 MOST_EXPLAINED = 3
 """So many findings are shrunk and explained."""
 
@@ -65,17 +67,33 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace) -> int:
     """Hunt; 1 for any finding, else 0. With `--rows` 1 for a row whose property did not fall, though it need not."""
     _require_sensible(args)
-    seed = secrets.randbelow(1 << 32) if args.seed is None else args.seed
+    seed = _seed(args)
     console = document.console(args.json)
     if args.protocol == ALL:
         return _hunt_all(args, seed, console)
-    known = known_as(args.protocol)
+    known = known_as(args.protocol, [ALL])
     if args.rows is not None:
         return _rows(args, known, seed, console)
     quarry = target(known, _without(args, known))
     found = _hunt(args, quarry, seed, console, args.output)
     document.write(found, args.json)
     return HOLDS if found["ok"] else VIOLATION
+
+
+def _seed(args: argparse.Namespace) -> int:
+    """The seed that is given, that of the hunt which the folder holds, or a new one."""
+    if args.seed is not None:
+        return int(args.seed)
+    kept = None
+    if args.output is not None:
+        folders = [args.output / name for name in _all()] if args.protocol == ALL else [args.output]
+        kept = next((found for found in map(seed_in, folders) if found is not None), None)
+    return secrets.randbelow(1 << 32) if kept is None else kept
+
+
+def _all() -> list[str]:
+    """The protocols and compositions that can be hunted."""
+    return [name for name, entry in {**protocols(), **compositions()}.items() if entry.implementation]
 
 
 def _require_sensible(args: argparse.Namespace) -> None:
@@ -111,7 +129,7 @@ def _hunt_all(args: argparse.Namespace, seed: int, console: Console) -> int:
     """All protocols and compositions, one after another, on one session of Spark."""
     documents = []
     with _session(args) as _:
-        for name in [name for name, entry in {**protocols(), **compositions()}.items() if entry.implementation]:
+        for name in _all():
             known = known_as(name)
             folder = None if args.output is None else args.output / name
             documents.append(_hunt(args, target(known), seed, console, folder))
@@ -134,6 +152,8 @@ def _session(args: argparse.Namespace) -> Any:
 def _hunt(args: argparse.Namespace, quarry: Target, seed: int, console: Console, folder: Path | None) -> dict[str, Any]:
     """One hunt, told to people; returns its document."""
     seconds = None if args.steps is not None else 60 * (MINUTES if args.minutes is None else args.minutes)
+    if args.seed is None:
+        say(f"hunt of {quarry.known.name}: seed {seed}")
     started = time.monotonic()
     with _session(args) as session, progress(f"hunt of {quarry.known.name}", "steps") as bar:
         islands = 1 if session is None else session.sparkContext.defaultParallelism
@@ -166,7 +186,7 @@ def _hunt(args: argparse.Namespace, quarry: Target, seed: int, console: Console,
         showing.render(results, console)
     total = found.total
     own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    return {
+    result = {
         "schema": "tidemark.hunt/1",
         "ok": not results,
         "protocol": quarry.known.name,
@@ -182,6 +202,9 @@ def _hunt(args: argparse.Namespace, quarry: Target, seed: int, console: Console,
         "growth": [{"steps": steps, "features": plain, "shapes": shapes} for steps, plain, shapes in found.growth],
         "findings": [showing.finding_document(one) for one in results],
     }
+    if folder is not None:
+        document.write(result, str(folder / FOUND))
+    return result
 
 
 def _render(

@@ -2,7 +2,8 @@
 
 A round begins with what all islands have found before. So one seed is one hunt for each number of islands. With a
 number of steps it is the same in every run; with a time, how many rounds there are varies and nothing else.
-`state.json` in the hunt's folder holds what whole rounds have found; a killed hunt goes on from there.
+`state.json` in the hunt's folder holds what whole rounds have found; a killed hunt goes on from there. A round that
+`--steps` has cut short is not in it, for a longer hunt has a longer one there.
 """
 
 from __future__ import annotations
@@ -25,6 +26,7 @@ from tidemark_conformance.hunt.corpus import Corpus, Item, Kind
 from tidemark_conformance.hunt.island import Finding, Island, Job, Round
 from tidemark_conformance.hunt.yields import Counts, Yields
 from tidemark_conformance.report import document
+from tidemark_conformance.simulate.generate import difference
 from tidemark_conformance.spark.bootstrap import Partition
 from tidemark_conformance.tla.kernels.runtime import Reach
 
@@ -103,6 +105,7 @@ def hunt(
     found = Hunted()
     if folder is not None:
         found = _opened(folder, settings)
+        _keep(folder, settings, found)
     while not found.total.ended(job.until):
         most = min(FIRST_ROUND << min(found.whole, 30), LONGEST_ROUND)
         share = most
@@ -170,23 +173,43 @@ def island_partition(task: _Task) -> Partition:
 # --- results kept between runs --------------------------------------------------------------------------------------
 
 
-def _opened(folder: Path, settings: Mapping[str, Any]) -> Hunted:
-    """The hunt that a folder holds so far."""
+def seed_in(folder: Path) -> int | None:
+    """The seed of the hunt that a folder holds, None where it holds none."""
+    kept = _state(folder)
+    return None if kept is None else int(kept["settings"]["seed"])
+
+
+def _state(folder: Path) -> dict[str, Any] | None:
+    """The state that a folder holds, None without one. Raises Unusable for a file of another form."""
     path = folder / STATE
     with writable(folder):
-        folder.mkdir(parents=True, exist_ok=True)
         if not path.exists():
-            if any(folder.iterdir()):
-                raise Unusable(f"{folder} is not empty and holds no hunt; choose another folder")
-            return Hunted()
+            return None
         try:
-            kept = json.loads(path.read_text(encoding="utf-8"))
+            kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
             if kept["schema"] != SCHEMA:
                 raise ValueError(kept["schema"])
         except (ValueError, KeyError, TypeError):
             raise Unusable(f"{path} is no state of a hunt of this version; choose another folder") from None
-    if kept["settings"] != json.loads(json.dumps(settings)):
-        raise Unusable(f"{folder} holds another hunt ({json.dumps(kept['settings'])}); choose another folder")
+    return kept
+
+
+def _opened(folder: Path, settings: Mapping[str, Any]) -> Hunted:
+    """The hunt that a folder holds so far."""
+    kept = _state(folder)
+    if kept is None:
+        with writable(folder):
+            folder.mkdir(parents=True, exist_ok=True)
+            if any(folder.iterdir()):
+                raise Unusable(f"{folder} is not empty and holds no hunt; choose another folder")
+        return Hunted()
+    there, here = kept["settings"], json.loads(json.dumps(settings))
+    differing = [name for name in here if there.get(name) != here[name]]
+    if differing:
+        raise Unusable(
+            f"{folder} holds a hunt with other {difference(there, here, differing[0])}; "
+            "repeat its command to go on, or choose another folder"
+        )
     return _read(kept)
 
 

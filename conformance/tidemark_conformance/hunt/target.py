@@ -35,10 +35,11 @@ class Target:
         return Job(swarm, self.parts, seed, until)
 
 
-def known_as(name: str) -> Protocol | Composition:
-    """The protocol or composition of a name. Raises Unusable where there is none, or where it has no descriptor."""
+def known_as(name: str, others: Collection[str] = ()) -> Protocol | Composition:
+    """The protocol or composition of a name. Raises Unusable where there is none, or where it has no descriptor.
+    `others`: names that the caller takes, too."""
     composed = compositions()
-    known = composed.get(name) or protocol(name, composed)
+    known = composed.get(name) or protocol(name, [*composed, *others])
     if not known.implementation:
         raise Unusable(f"{name} has a simulator of its own, which has no worlds to hunt in; name a descriptor")
     return known

@@ -176,7 +176,7 @@ def _open_run(out: Path, manifest: dict[str, Json]) -> None:
         differing = [key for key in wanted if found.get(key) != wanted[key]]
         if differing:
             raise Unusable(
-                f"{out} holds a run with other {_difference(found, wanted, differing[0])}; "
+                f"{out} holds a run with other {difference(found, wanted, differing[0])}; "
                 "repeat its command to finish it, or choose another folder"
             )
         for leftover in out.glob(".*.tmp"):
@@ -194,7 +194,8 @@ def _open_run(out: Path, manifest: dict[str, Json]) -> None:
         os.replace(draft, path)
 
 
-def _difference(found: Json, wanted: Json, key: str) -> str:
+def difference(found: Json, wanted: Json, key: str) -> str:
+    """The values of a setting that differs, there and here."""
     have, want = found.get(key), wanted[key]
     if isinstance(have, dict) and isinstance(want, dict):
         inner = next((name for name in [*want, *have] if have.get(name) != want.get(name)), key)
