@@ -36,6 +36,7 @@ CONSTANTS
     Stallable,       \* the brokers whose fetcher may die
     LateTruncating,  \* the followers that may truncate later than they have checked the answer
     LateCounting,    \* the leaders that may count a fetch later than they have validated it
+    LateWaiting,     \* the leaders whose acks=all produces may begin to wait later than they are appended
     Without          \* the safety rules that are not in force
 
 VARIABLES
@@ -61,7 +62,8 @@ VARIABLES
     remoteEpoch,      \* per leader and follower: broker epoch of that fetch, -1 unknown
     pendingIsr,       \* per leader: the ISR that it has proposed and that is not decided
     produced,         \* how many produce attempts have been appended; the n-th carries value n
-    waiting,          \* per leader and value: the high watermark that an acks=all produce waits for, 0 none
+    waiting,          \* per leader and value: the high watermark that an acks=all produce waits for, 0 none; below 0: it is
+                      \* appended up to there, and begins to wait later
     \* the follower's memory
     lastFetchedEpoch, \* per follower: the epoch that its next fetch carries, -1 none
     \* the network
@@ -152,7 +154,7 @@ TypeOK ==
     /\ remoteEpoch \in [Brokers -> [Brokers -> -1..MaxBrokerEpoch]]
     /\ pendingIsr \in [Brokers -> [active : BOOLEAN, isr : SUBSET Brokers, memberEpochs : [Brokers -> -1..MaxBrokerEpoch]]]
     /\ produced \in 0..MaxValue
-    /\ waiting \in [Brokers -> [Values -> Offsets]]
+    /\ waiting \in [Brokers -> [Values -> -MaxLog..MaxLog]]
     /\ lastFetchedEpoch \in [Brokers -> EpochOrNone]
     /\ fetch \in [Brokers -> [Brokers -> FetchSlot]]
     /\ alter \in [Brokers -> AlterSlot]
@@ -258,6 +260,12 @@ ReadBelowHw(b, end) == Guard("ReadBelowHw", end <= highWatermark[b])
 \* acks=all means committed. Without it a produce is acknowledged before the ISR has it (row 17).
 AckAllOnlyBelowHw(b, v) == Guard("AckAllOnlyBelowHw", highWatermark[b] >= waiting[b][v])
 
+\* CAND-17, found by a hand-made schedule of this specification; Kafka 4.x lacks it. The lock is let go between append and wait.
+\* Without it a leader that followed meanwhile, has truncated the record and leads again waits for whatever is at its offset now, and
+\* acknowledges a record that is gone (row 148).
+WaitForOwnRecord(b, v) == Guard("WaitForOwnRecord",
+    waiting[b][v] < 0 => -waiting[b][v] <= Len(log[b]) /\ log[b][-waiting[b][v]].value = v)
+
 \* An ISR member, or a member of the ELR when the ISR is empty.
 IsEligible(l, isr, elr) == l \in isr \/ (isr = {} /\ l \in elr)
 
@@ -329,7 +337,7 @@ MinIsrOnAppend(b) == Guard("MinIsrOnAppend", Cardinality(view[b].isr) >= Effecti
 
 Rules == {"TruncateByEpoch", "EndOfAnotherEpoch", "CacheEpochAtElection", "FetchEpochNotOlder", "FetchEpochNotNewer",
           "TruncateOnEveryEpochChange", "ReachedEpochStart", "FetchDoesNotDiverge", "NothingToTruncate",
-          "SliceNotTruncated", "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "ElectFromIsr",
+          "SliceNotTruncated", "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "WaitForOwnRecord", "ElectFromIsr",
           "ResetRemoteLeoOnNewLeaderEpoch", "UncleanLeavesIsr", "HwOnlyAtMinIsr", "BrokerEpochPerIsrMember",
           "CountMembersBeingRemoved", "CountMembersBeingAdded", "MatchFetchEpoch", "MatchEpochAtTruncation", "CountInFetchEpoch",
           "TailEpochMonotone", "KeepProposalAtKnownEpoch", "AlterOfLeaderEpoch", "AlterOfPartitionEpoch", "AlterOfBrokerEpoch",
@@ -338,7 +346,7 @@ Rules == {"TruncateByEpoch", "EndOfAnotherEpoch", "CacheEpochAtElection", "Fetch
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped ==
     {"ResetRemoteLeoOnNewLeaderEpoch", "SliceNotTruncated", "MatchEpochAtTruncation", "CountInFetchEpoch", "TailEpochMonotone",
-     "KeepProposalAtKnownEpoch"}
+     "KeepProposalAtKnownEpoch", "WaitForOwnRecord"}
 
 -----------------------------------------------------------------------------
 (* The high watermark *)
@@ -646,7 +654,7 @@ ApplyMetadata(b, n) ==
     /\ Running(b)
     /\ n <= Len(metadata) /\ n >= registered[b].since
     /\ n > view[b].partitionEpoch \/ (n = view[b].partitionEpoch /\ ~view[b].applied)
-    /\ Leads(b) \/ waiting[b] = NotWaiting
+    /\ Leads(b) \/ \A v \in Values : waiting[b][v] <= 0
     \* effect
     /\ view' = [view EXCEPT ![b] = ViewOf(n)]
     /\ IF KeepProposalAtKnownEpoch(b, n)
@@ -663,22 +671,52 @@ ApplyMetadata(b, n) ==
 
 MaximalIsr(b) == view[b].isr \cup pendingIsr[b].isr
 
+\* A produce attempt with its own value is appended under the partition's lock.
+AppendsRecord(b, v) ==
+    /\ produced' = v
+    /\ log' = [log EXCEPT ![b] = Append(@, [epoch |-> view[b].leaderEpoch, value |-> v])]
+    /\ epochCache' = [epochCache EXCEPT ![b] = ExtendCache(@, view[b].leaderEpoch, Leo(b))]
+    /\ highWatermark' = [highWatermark EXCEPT ![b] = HwOf(b, view[b].isr, pendingIsr[b], Leo(b) + 1, remoteLeo[b])]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, flushed, checkpoint, epochStart, remoteLeo, remoteEpoch,
+                   pendingIsr, lastFetchedEpoch, fetch, alter, asked, stalled, consumer>>
+
 \* AppendRecord   who: leader   code: replication/partition.py
-\* A produce attempt with its own value. acks=all waits in the purgatory for the high watermark.
+\* acks=all waits in the purgatory for the high watermark.
 AppendRecord(b, v, acks) ==
     \* enabled when
     /\ Leads(b) /\ v = produced + 1
     /\ acks = "all" => MinIsrOnAppend(b)
     \* effect
-    /\ produced' = v
-    /\ log' = [log EXCEPT ![b] = Append(@, [epoch |-> view[b].leaderEpoch, value |-> v])]
-    /\ epochCache' = [epochCache EXCEPT ![b] = ExtendCache(@, view[b].leaderEpoch, Leo(b))]
+    /\ AppendsRecord(b, v)
     /\ waiting' = IF acks = "all" THEN [waiting EXCEPT ![b][v] = Leo(b) + 1] ELSE waiting
-    /\ highWatermark' = [highWatermark EXCEPT ![b] = HwOf(b, view[b].isr, pendingIsr[b], Leo(b) + 1, remoteLeo[b])]
-    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, flushed, checkpoint, epochStart, remoteLeo, remoteEpoch,
-                   pendingIsr, lastFetchedEpoch, fetch, alter, asked, stalled, consumer>>
     /\ committed' = NextCommitted
     /\ UNCHANGED <<acked, reconciled>>
+
+\* AppendRecordsToLeader   who: leader   code: replication/partition.py (append_record)
+\* The first half of a produce with acks=all. The lock is let go, and nothing waits yet.
+AppendRecordsToLeader(b, v) ==
+    \* enabled when
+    /\ b \in LateWaiting
+    /\ Leads(b) /\ v = produced + 1
+    /\ MinIsrOnAppend(b)
+    \* effect
+    /\ AppendsRecord(b, v)
+    /\ waiting' = [waiting EXCEPT ![b][v] = -(Leo(b) + 1)]
+    /\ committed' = NextCommitted
+    /\ UNCHANGED <<acked, reconciled>>
+
+\* AddDelayedProduce   who: leader   code: replication/purgatory.py (add_delayed_produce)
+\* The second half: the produce waits in the purgatory. A broker that leads no more fails it instead.
+AddDelayedProduce(b, v) ==
+    \* enabled when
+    /\ Leads(b) /\ waiting[b][v] < 0
+    /\ WaitForOwnRecord(b, v)
+    \* effect
+    /\ waiting' = [waiting EXCEPT ![b][v] = -@]
+    /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
+                   remoteLeo, remoteEpoch, pendingIsr, produced, lastFetchedEpoch, fetch, alter,
+                   asked, stalled, consumer>>
+    /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* CompleteProduce   who: leader   code: replication/purgatory.py
 \* Acknowledges an acks=all produce; `offset` is where the client is told that its record lies (base_offset).
@@ -696,14 +734,16 @@ CompleteProduce(b, v, offset) ==
     /\ UNCHANGED <<committed, reconciled>>
 
 \* FailProduce   who: broker   code: replication/purgatory.py
-\* Answers a waiting produce with an error; the record stays in the log.
+\* Answers a waiting produce with an error; the record stays in the log. One that was to wait is answered likewise, if the broker
+\* leads no more or the rule refuses it.
 FailProduce(b, v, error) ==
     \* enabled when
-    /\ Running(b) /\ waiting[b][v] > 0
-    /\ CASE error = "NOT_LEADER_OR_FOLLOWER" -> ~Leads(b)
+    /\ Running(b) /\ waiting[b][v] # 0
+    /\ CASE error = "NOT_LEADER_OR_FOLLOWER" -> ~Leads(b) \/ (waiting[b][v] < 0 /\ ~WaitForOwnRecord(b, v))
          [] error = "NOT_ENOUGH_REPLICAS_AFTER_APPEND" ->
-                Leads(b) /\ highWatermark[b] >= waiting[b][v] /\ Cardinality(MaximalIsr(b)) < EffectiveMinIsr
-         [] OTHER -> Leads(b)
+                /\ Leads(b) /\ waiting[b][v] > 0
+                /\ highWatermark[b] >= waiting[b][v] /\ Cardinality(MaximalIsr(b)) < EffectiveMinIsr
+         [] OTHER -> Leads(b) /\ waiting[b][v] > 0
     \* effect
     /\ waiting' = [waiting EXCEPT ![b][v] = 0]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
@@ -1298,6 +1338,8 @@ Next ==
     \/ \E b \in Brokers : HandleAlterPartition(b)
     \/ \E b \in Brokers, n \in 1..MaxMetadata : ApplyMetadata(b, n)
     \/ \E b \in Brokers, v \in Values, acks \in Acks : AppendRecord(b, v, acks)
+    \/ \E b \in Brokers, v \in Values : AppendRecordsToLeader(b, v)
+    \/ \E b \in Brokers, v \in Values : AddDelayedProduce(b, v)
     \/ \E b \in Brokers, v \in Values, offset \in Offsets : CompleteProduce(b, v, offset)
     \/ \E b \in Brokers, v \in Values, error \in ProduceErrors : FailProduce(b, v, error)
     \/ \E f \in Brokers, l \in Brokers : SendFetch(f, l)

@@ -102,6 +102,11 @@ class Log:
         batches = self.storage.batches
         return batches[-1].leader_epoch if batches else NO_EPOCH
 
+    def epoch_at(self, offset: int) -> int:
+        """The epoch of the record at an offset, -1 where there is none."""
+        found = self.read(offset, 1) if offset < self.end_offset else ()
+        return found[0].leader_epoch if found else NO_EPOCH
+
     def end_offset_for_epoch(self, epoch: int) -> EpochEndOffset:
         """Where an epoch ends in this log; -1, -1 where it cannot tell."""
         return self.epoch_cache.end_offset_for(epoch, self.end_offset)

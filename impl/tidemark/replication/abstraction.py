@@ -355,12 +355,14 @@ class Abstraction(Abstract):
         return tuple(epochs)
 
     def waiting(self, broker: BrokerId) -> Key:
-        """Per value the offset that a delayed produce waits for, 0 where none does."""
+        """Per value the offset that a delayed produce waits for, 0 where none does; below 0: it is to wait for it later."""
         process, values = self._hosts[broker].broker, self._values
         cells = [0] * self.table.max_value
         if process is not None:
             for payload, delayed in process.purgatory.waiting.items():
                 cells[values[payload] - 1] = delayed.required_offset
+            for payload, delayed in process.purgatory.created.items():
+                cells[values[payload] - 1] = -delayed.required_offset
         return tuple(cells)
 
     def produced(self) -> Key:
@@ -487,6 +489,8 @@ TOUCHES = {
     "HandleAlterPartition": "metadata alter.b",
     "ApplyMetadata": f"{_DISK} {_MEMORY} fetch.*b",
     "AppendRecord": "log.b epochCache.b highWatermark.b produced waiting.b",
+    "AppendRecordsToLeader": "log.b epochCache.b highWatermark.b produced waiting.b",
+    "AddDelayedProduce": "waiting.b",
     "CompleteProduce": "waiting.b",
     "FailProduce": "waiting.b",
     "SendFetch": "fetch.fl",

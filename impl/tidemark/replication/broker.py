@@ -111,9 +111,11 @@ class Broker:
         self.metadata_offset = self.published_offset = end_offset
         return state is not None and self.partition.apply_metadata(state, now)
 
-    def append_record(self, request: ProduceRequest, now: int) -> ProduceResponse | Refused:
-        """Append a produce attempt; with acks=all it waits in the purgatory, and its answer comes from there."""
+    def append_record(self, request: ProduceRequest, now: int, waits_later: bool = False) -> ProduceResponse | Refused:
+        """Append a produce attempt; with acks=all it waits in the purgatory, and its answer comes from there.
+        `waits_later`: the handler lets the lock go, and adds it to the purgatory later."""
         response = self.partition.append_record(request)
         if request.acks == "all" and type(response) is ProduceResponse and response.error is NONE:
-            self.purgatory.park(response.payload, response.base_offset, now + self._config.request_timeout_ms)
+            deadline_ms = now + self._config.request_timeout_ms
+            self.purgatory.park(response.payload, response.base_offset, deadline_ms, waits_later)
         return response

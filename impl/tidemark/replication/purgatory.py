@@ -17,27 +17,48 @@ from tidemark.replication.rules import Rules
 
 @value
 class DelayedProduce:
-    """A produce that waits for the high watermark to reach `required_offset`, until `deadline_ms` at the longest."""
+    """A produce that waits for the high watermark to reach `required_offset`, until `deadline_ms` at the longest.
+    `leader_epoch`: that of its append."""
 
     payload: Payload
     base_offset: int
     required_offset: int
     deadline_ms: int
+    leader_epoch: int
 
 
 class ProducePurgatory:
-    """The waiting produces of one partition, oldest first: payload -> DelayedProduce."""
+    """The waiting produces of one partition, oldest first: payload -> DelayedProduce. `created`: those that are appended,
+    and that their handlers have not added yet."""
 
-    __slots__ = ("_partition", "_rules", "waiting")
+    __slots__ = ("_partition", "_rules", "created", "waiting")
 
     def __init__(self, partition: Partition, rules: Rules) -> None:
         self._partition = partition
         self._rules = rules
         self.waiting: dict[Payload, DelayedProduce] = {}
+        self.created: dict[Payload, DelayedProduce] = {}
 
-    def park(self, payload: Payload, base_offset: int, deadline_ms: int) -> None:
-        """An appended acks=all produce waits."""
-        self.waiting[payload] = DelayedProduce(payload, base_offset, base_offset + 1, deadline_ms)
+    def park(self, payload: Payload, base_offset: int, deadline_ms: int, later: bool) -> None:
+        """An appended acks=all produce waits; `later`: from `add_delayed_produce` on."""
+        epoch = self._partition.leader_epoch
+        delayed = DelayedProduce(payload, base_offset, base_offset + 1, deadline_ms, epoch)
+        (self.created if later else self.waiting)[payload] = delayed
+
+    def add_delayed_produce(self, payload: Payload) -> Refused | None | bool:
+        """The handler of an appended produce goes on, and it waits: True. None: it is not here, or the broker leads no
+        more; REFUSED: its record is gone. Then it is to be failed."""
+        delayed, partition = self.created.get(payload), self._partition
+        if delayed is None or not partition.is_leader:
+            return None
+        if not self._own(delayed):
+            return REFUSED
+        self.waiting[payload] = self.created.pop(payload)
+        return True
+
+    def _own(self, delayed: DelayedProduce) -> bool:
+        there = self._partition.log.epoch_at(delayed.base_offset)
+        return self._rules.wait_for_own_record(there, delayed.leader_epoch)
 
     def complete_produce(self, payload: Payload) -> ProduceResponse | Refused | None:
         """Acknowledge a waiting produce. None: it does not wait here or cannot succeed now; REFUSED: not committed
@@ -51,8 +72,15 @@ class ProducePurgatory:
         return ProduceResponse(payload, NONE, delayed.base_offset)
 
     def fail_produce(self, payload: Payload, now: int) -> ProduceResponse | None:
-        """Answer a waiting produce with the error that is due, None if none is; its record stays in the log."""
-        delayed, partition = self.waiting.get(payload), self._partition
+        """Answer a waiting produce with the error that is due, None if none is; its record stays in the log. One that
+        was to wait is answered if the broker leads no more, or if its record is gone."""
+        partition, created = self._partition, self.created.get(payload)
+        if created is not None:
+            if partition.is_leader and self._own(created):
+                return None
+            del self.created[payload]
+            return ProduceResponse(payload, NOT_LEADER_OR_FOLLOWER)
+        delayed = self.waiting.get(payload)
         if delayed is None:
             return None
         if not partition.is_leader:

@@ -66,10 +66,12 @@ Control ==
     \/ \E b \in Brokers, n \in 1..MaxMetadata : ApplyMetadata(b, n)
 
 \* The offset that the client of a waiting produce may be told: one offset, so TLC need not try them all.
-Told(b, v) == IF waiting[b][v] = 0 THEN {} ELSE {waiting[b][v] - 1}
+Told(b, v) == IF waiting[b][v] <= 0 THEN {} ELSE {waiting[b][v] - 1}
 
 Produce ==
     \/ \E b \in Brokers, v \in 1..Records, acks \in AcksUsed : AppendRecord(b, v, acks)
+    \/ \E b \in LateWaiting, v \in 1..Records : AppendRecordsToLeader(b, v)
+    \/ \E b \in LateWaiting, v \in 1..Records : AddDelayedProduce(b, v)
     \/ \E b \in Brokers, v \in 1..Records : \E offset \in Told(b, v) : CompleteProduce(b, v, offset)
     \/ \E b \in Brokers, v \in 1..Records,
           error \in {"NOT_LEADER_OR_FOLLOWER", "NOT_ENOUGH_REPLICAS_AFTER_APPEND"} : FailProduce(b, v, error)

@@ -64,7 +64,7 @@ DeliverTo(f, l) ==
 Decide(b) == IF alter[b].type = "request" THEN HandleAlterPartition(b) /\ Within ELSE HandleAlterPartitionReply(b)
 
 Answer(b, v) ==
-    \/ CompleteProduce(b, v, waiting[b][v] - 1)
+    \/ waiting[b][v] > 0 /\ CompleteProduce(b, v, waiting[b][v] - 1)
     \/ FailProduce(b, v, "NOT_LEADER_OR_FOLLOWER")
     \/ FailProduce(b, v, "NOT_ENOUGH_REPLICAS_AFTER_APPEND")
 
@@ -77,7 +77,7 @@ Answerable ==
 HearsOfIsr ==
     {b \in Brokers :
         /\ Running(b) /\ view[b].partitionEpoch \in 1..(Len(metadata) - 1)
-        /\ view[b].leader # b /\ waiting[b] = NotWaiting
+        /\ view[b].leader # b /\ \A v \in Values : waiting[b][v] <= 0
         /\ metadata[view[b].partitionEpoch + 1].leaderEpoch = view[b].leaderEpoch}
 
 \* A broker that went down and is not back.
@@ -109,10 +109,13 @@ Applies ==
         /\ "depose" \in Simplified => ~ReElected(b, n)
         /\ ApplyMetadata(b, n)
 
-Appends == produced < Records /\ \E b \in Brokers, acks \in AcksUsed : AppendRecord(b, produced + 1, acks)
+Appends ==
+    \/ produced < Records /\ \E b \in Brokers, acks \in AcksUsed : AppendRecord(b, produced + 1, acks)
+    \/ produced < Records /\ \E b \in LateWaiting : AppendRecordsToLeader(b, produced + 1)
+    \/ \E b \in LateWaiting, v \in 1..produced : waiting[b][v] < 0 /\ AddDelayedProduce(b, v)
 
 Answers ==
-    \/ \E b \in Brokers, v \in 1..produced : waiting[b][v] > 0 /\ Answer(b, v)
+    \/ \E b \in Brokers, v \in 1..produced : waiting[b][v] # 0 /\ Answer(b, v)
     \/ \E b \in On("time out", Brokers), v \in 1..produced : waiting[b][v] > 0 /\ FailProduce(b, v, "REQUEST_TIMED_OUT")
 
 Proposes ==

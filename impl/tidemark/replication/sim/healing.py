@@ -151,6 +151,8 @@ def _lead(cluster: Cluster, broker: Broker) -> None:
         for follower in cluster.replicas:
             if follower not in partition.isr and cluster.control.registrations[follower].active:
                 cluster.expand_isr(broker.id, follower)
+    for payload in list(broker.purgatory.created):
+        cluster.add_delayed_produce(broker.id, payload)
     if broker.purgatory.waiting:
         for payload in list(broker.purgatory.waiting):
             if not cluster.fail_produce(broker.id, payload):
@@ -160,7 +162,7 @@ def _lead(cluster: Cluster, broker: Broker) -> None:
 def _waits(cluster: Cluster, broker_id: BrokerId) -> bool:
     """Whether a produce waits at a broker for its high watermark."""
     broker = cluster.up(broker_id)
-    return broker is not None and bool(broker.purgatory.waiting)
+    return broker is not None and bool(broker.purgatory.waiting or broker.purgatory.created)
 
 
 def _behind(cluster: Cluster, follower: BrokerId) -> bool:
@@ -204,6 +206,7 @@ def at_rest(cluster: Cluster) -> bool:
             or broker.state != RUNNING
             or broker.partition.partition_epoch != partition.partition_epoch
             or broker.purgatory.waiting
+            or broker.purgatory.created
             or not cluster.control.registrations[broker_id].active
         ):
             return False

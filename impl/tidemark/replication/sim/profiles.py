@@ -272,6 +272,24 @@ LATE_COUNTS = ReplicationProfile(
 )
 """The same, and CAND-15 is about to happen: B leads again, and owes a count of the epoch before."""
 
+LATE_WAITS = ReplicationProfile(
+    "late-waits",
+    CROWDED.weights,
+    heals=48,
+    prelude="""
+        produce A r acks=all later
+        elect B
+        apply B
+        apply A
+        apply C
+        produce B s acks=1
+        fetch A from=B
+        fetch A from=B
+        fetch C from=B
+    """,
+)
+"""The same, and CAND-17 is half done: A has truncated the record of a produce that is to wait."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -285,6 +303,7 @@ PROFILES = {
         CONSUMERS,
         CROWDED,
         LATE_COUNTS,
+        LATE_WAITS,
         ReplicationProfile("calm", CALM, heals=256, skewed=0, reply_lost=0),
     )
 }

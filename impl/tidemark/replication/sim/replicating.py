@@ -257,21 +257,39 @@ class Replication(ClusterState):
 
     # --- produce --------------------------------------------------------------------------------------------------
 
-    def append_record(self, broker_id: BrokerId, payload: Payload, acks: str) -> bool:
-        """A produce attempt arrives at a broker that believes to lead."""
+    def append_record(self, broker_id: BrokerId, payload: Payload, acks: str, waits_later: bool = False) -> bool:
+        """A produce attempt arrives at a broker that believes to lead. `waits_later`: with acks=all its handler lets the
+        lock go, and adds it to the purgatory later."""
         host = self.hosts[broker_id]
         broker = host.up
         if broker is None or not broker.partition.is_leader:
             return False
-        response = broker.append_record(ProduceRequest(payload, acks), self.now + host.skew_ms)
+        later = acks == "all" and (waits_later or host.crowded)
+        response = broker.append_record(ProduceRequest(payload, acks), self.now + host.skew_ms, later)
         value = len(self.values) + 1
         if response is REFUSED:
             self.recorder.blocked("AppendRecord", broker_id, value, acks)
             self.answers.failed.append(payload)
+            return True
+        self.values[payload] = value
+        if later:
+            self.recorder.did("AppendRecordsToLeader", broker_id, value)
         else:
-            self.values[payload] = value
             self.recorder.did("AppendRecord", broker_id, value, acks)
         return True
+
+    def add_delayed_produce(self, broker_id: BrokerId, payload: Payload) -> bool:
+        """The handler of an appended produce has its thread again: the produce waits, or is answered with an error."""
+        broker = self.hosts[broker_id].up
+        if broker is None:
+            return False
+        added = broker.purgatory.add_delayed_produce(payload)
+        if isinstance(added, Refused):
+            self.recorder.blocked("AddDelayedProduce", broker_id, self.values[payload])
+        elif added:
+            self.recorder.did("AddDelayedProduce", broker_id, self.values[payload])
+            return True
+        return self.fail_produce(broker_id, payload)
 
     def complete_produce(self, broker_id: BrokerId, payload: Payload, reply_arrives: bool = True) -> bool:
         """The purgatory looks at a waiting produce."""

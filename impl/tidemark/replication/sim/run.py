@@ -225,11 +225,17 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         return False
 
     def purgatory(self, word: int) -> bool:
-        """A waiting produce is looked at."""
+        """A waiting produce is looked at, or one begins to wait."""
         cluster, hosts = self.cluster, self._hosts
         for broker_id in self.orders[word % self._count]:
             broker = hosts[broker_id].broker
-            if broker is None or not broker.purgatory.waiting:
+            if broker is None:
+                continue
+            if broker.purgatory.created and (word >> 24 & 0xFF) < self.profile.prompt:
+                created = list(broker.purgatory.created)
+                if cluster.add_delayed_produce(broker_id, created[(word >> 8) % len(created)]):
+                    return True
+            if not broker.purgatory.waiting:
                 continue
             waiting = list(broker.purgatory.waiting)
             payload = waiting[(word >> 8) % len(waiting)]

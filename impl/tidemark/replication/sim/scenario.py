@@ -4,7 +4,8 @@ One event a line; `#` starts a comment. Brokers are A, B, C, ... in the order of
 called as the text calls them.
 
     leader A                          the first leader; must come first (A if it is missing)
-    produce A r acks=all              a produce attempt arrives at A
+    produce A r acks=all [later]      a produce attempt arrives at A (later: its handler adds it to the purgatory later)
+    wait A r                          it does
     complete A r | fail A r           A's purgatory looks at r; it answers r with the error that is due
     fetch C from=A [max=1]            C asks, A answers, C takes the answer
     send C from=A                     the same in steps: C asks,
@@ -238,7 +239,8 @@ class Scenario(Script):
 
 
 VERBS: dict[str, Callable[[Scenario, list[str], dict[str, str]], bool]] = {
-    "produce": lambda s, a, o: s.cluster.append_record(s._broker(a[0]), s._payload(a[1]), o["acks"]),
+    "produce": lambda s, a, o: s.cluster.append_record(s._broker(a[0]), s._payload(a[1]), o["acks"], "later" in a[2:]),
+    "wait": lambda s, a, o: s.cluster.add_delayed_produce(s._broker(a[0]), s._payload(a[1])),
     "complete": lambda s, a, o: s.cluster.complete_produce(s._broker(a[0]), s._payload(a[1])),
     "fail": Scenario._fail,
     "fetch": Scenario._fetch,
