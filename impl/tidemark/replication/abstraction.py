@@ -355,7 +355,7 @@ class Abstraction(Abstract):
         return tuple(epochs)
 
     def waiting(self, broker: BrokerId) -> Key:
-        """Per value the offset that a delayed produce waits for, 0 where none does; below 0: it is to wait for it later."""
+        """Per value the offset that a delayed produce waits for, 0 where none does; below 0: it is to wait later."""
         process, values = self._hosts[broker].broker, self._values
         cells = [0] * self.table.max_value
         if process is not None:

@@ -28,8 +28,8 @@ class DelayedProduce:
 
 
 class ProducePurgatory:
-    """The waiting produces of one partition, oldest first: payload -> DelayedProduce. `created`: those that are appended,
-    and that their handlers have not added yet."""
+    """The waiting produces of one partition, oldest first: payload -> DelayedProduce. `created`: those appended that
+    their handlers have not added yet."""
 
     __slots__ = ("_partition", "_rules", "created", "waiting")
 
@@ -45,12 +45,12 @@ class ProducePurgatory:
         delayed = DelayedProduce(payload, base_offset, base_offset + 1, deadline_ms, epoch)
         (self.created if later else self.waiting)[payload] = delayed
 
-    def add_delayed_produce(self, payload: Payload) -> Refused | None | bool:
-        """The handler of an appended produce goes on, and it waits: True. None: it is not here, or the broker leads no
-        more; REFUSED: its record is gone. Then it is to be failed."""
+    def add_delayed_produce(self, payload: Payload) -> Refused | bool:
+        """The handler of an appended produce goes on: whether it waits now. False: it is not here, or the broker
+        leads no more; REFUSED: its record is gone. Then it is to be failed."""
         delayed, partition = self.created.get(payload), self._partition
         if delayed is None or not partition.is_leader:
-            return None
+            return False
         if not self._own(delayed):
             return REFUSED
         self.waiting[payload] = self.created.pop(payload)

@@ -103,9 +103,9 @@ def ack_all_only_below_hw(high_watermark: int, required_offset: int) -> bool:
 
 @guard
 def wait_for_own_record(epoch_there: int, epoch_of_append: int) -> bool:
-    """CAND-17; Kafka 4.x lacks it: a produce begins to wait only while its record is at its offset, for the lock was let
-    go since the append. Without it a leader that has followed and truncated meanwhile, and leads again, acknowledges a
-    record that is gone (row 148)."""
+    """CAND-17; Kafka 4.x lacks it: a produce begins to wait only while its record is at its offset, for the lock was
+    let go since the append. Without it a leader that has followed and truncated meanwhile, and leads again,
+    acknowledges a record that is gone (row 148)."""
     return epoch_there == epoch_of_append
 
 

@@ -258,8 +258,8 @@ class Replication(ClusterState):
     # --- produce --------------------------------------------------------------------------------------------------
 
     def append_record(self, broker_id: BrokerId, payload: Payload, acks: str, waits_later: bool = False) -> bool:
-        """A produce attempt arrives at a broker that believes to lead. `waits_later`: with acks=all its handler lets the
-        lock go, and adds it to the purgatory later."""
+        """A produce attempt arrives at a broker that believes to lead. `waits_later`: with acks=all its handler lets
+        the lock go, and adds it to the purgatory later."""
         host = self.hosts[broker_id]
         broker = host.up
         if broker is None or not broker.partition.is_leader:
