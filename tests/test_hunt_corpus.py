@@ -102,3 +102,21 @@ def test_beginnings_of_flaws_are_changed_or_shortened() -> None:
     ends = Counter(re.sub(r"~\d+", "~", corpus.draw(dice)[0]) for _ in range(2_000))
     assert ends.keys() == {"", "1@1#50~/", *(f"1@1#{50 - less}/" for less in REWOUND)}
     assert min(ends.values()) > 50
+
+
+def test_a_corpus_tells_how_often_each_beginning_was_drawn() -> None:
+    """Of flaws that are alike, how often one of them was; what other islands drew is added to it."""
+    kept = [Item("1@1#2/", "1", Kind.PLAIN), Item("2@1#2/", "2", Kind.SHAPE)]
+    kept += [flaw(3), flaw(4), flaw(5, trait="other >")]
+    corpus, dice = Corpus(kept), Random(1)
+    for _ in range(500):
+        corpus.draw(dice)
+    drawn = {turn: max(item.drawn for item in kept if item.turn == turn) for turn in {item.turn for item in kept}}
+    assert len(drawn) == 4
+    assert corpus.draws == drawn
+    assert min(drawn.values()) > 20
+    driver = Corpus(replace(item, drawn=7) for item in kept)
+    driver.drew(corpus.draws)
+    driver.drew({kept[0].turn: 1, kept[3].turn: 2, ("plain", "9@1#2/"): 4})
+    more = {kept[0].turn: 8, kept[3].turn: 9}
+    assert all(item.drawn == drawn[item.turn] + more.get(item.turn, 7) for item in driver.items())

@@ -14,6 +14,7 @@ from simulated import SIMULATED, Simulated
 from tidemark.compositions.protocol import COMPOSED
 from tidemark.replication.protocol import PROTOCOL as REPLICATION
 from tidemark.replication.sim.profiles import PROFILES, ReplicationProfile
+from tidemark.simulator import worlds
 from tidemark.simulator.shared import ANY, Profile
 from tidemark.simulator.worlds import CHANGED, SWARM, Beginning, Change, drawn, parts_of
 from tidemark_conformance.errors import Unusable
@@ -83,6 +84,36 @@ def test_a_world_is_a_profile_of_its_protocol(one: Simulated) -> None:
         assert world == drawn(f"{number}.{number}", known)
     changed = [drawn("3", known), *(drawn(f"3.{change}", known) for change in range(20))]
     assert len({repr(dataclasses.replace(world, name="")) for world in changed}) > 10
+
+
+@each
+def test_runs_of_worlds_heal_and_stop_in_the_midst_of_it(one: Simulated) -> None:
+    """What falls after the healing alone is not found where few runs heal."""
+    seeds = range(120)
+    runs = [one.descriptor.simulate(seed, table=one.header, steps=4, profile=f"{SWARM}{seed}") for seed in seeds]
+    assert 0.15 < sum(run.healed for run in runs) / len(runs) < 0.7
+
+
+def proportions(first: str, second: str, *weights: dict[str, int]) -> list[float]:
+    """How much more often the first kind of events comes than the second, in 600 worlds of profiles of these
+    weights."""
+    known = {str(number): ReplicationProfile(str(number), weights=one) for number, one in enumerate(weights)}
+    several = [drawn(str(number), known).weights for number in range(600)]
+    return [one[first] / one[second] for one in several if first in one and second in one]
+
+
+def test_a_kind_that_all_profiles_have_is_rare_in_one_world_of_three() -> None:
+    """By itself the proportion of two that are equal is 4 at most."""
+    found = proportions("elect", "fetch", {"elect": 20, "fetch": 20})
+    apart = sum(not 1 / 4.5 < one < 4.5 for one in found) / len(found)
+    assert 0.25 < apart < 0.55
+
+
+def test_a_kind_that_not_all_profiles_have_prevails_in_some_world(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By itself its proportion to an equal one is 8 at most."""
+    monkeypatch.setattr(worlds, "RARE", 1.0)
+    found = proportions("elect", "fetch", {"fetch": 20}, {"elect": 20, "fetch": 20})
+    assert 0.02 < sum(one > 9 for one in found) / len(found) < 0.15
 
 
 @each

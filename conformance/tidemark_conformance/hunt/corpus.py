@@ -6,8 +6,8 @@ a little. Beginnings that were drawn least come first. So the corpus is bounded,
 
 from __future__ import annotations
 
-from collections import deque
-from collections.abc import Iterable
+from collections import Counter, deque
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from random import Random
@@ -65,12 +65,21 @@ class Item:
     seen: int = 0
     drawn: int = 0
 
+    @property
+    def turn(self) -> tuple[str, ...]:
+        """What takes its turn: the beginning by its name, or all of flaws that are alike."""
+        if self.kind is Kind.FLAW:
+            return str(self.before.count("/")), self.fate, self.trait
+        return self.kind, self.before
+
 
 class Corpus:
-    """Beginnings of each kind, in the order in which they came. `yields`: the worlds that had flaws."""
+    """Beginnings of each kind, in the order in which they came. `yields`: the worlds that had flaws. `draws`: how often
+    each beginning was drawn from this corpus, by its turn."""
 
     def __init__(self, items: Iterable[Item] = (), yields: Yields | None = None) -> None:
         self.yields = Yields() if yields is None else yields
+        self.draws: Counter[tuple[str, ...]] = Counter()
         self._kinds: dict[Kind, list[Item]] = {Kind.PLAIN: [], Kind.SHAPE: []}
         self._flaws: dict[int, dict[str, dict[str, deque[Item]]]] = {}
         for item in items:
@@ -78,16 +87,16 @@ class Corpus:
 
     def items(self) -> list[Item]:
         """All of them."""
-        fates = [traits for fates in self._flaws.values() for traits in fates.values()]
-        flaws = [alike for traits in fates for alike in traits.values()]
-        return [item for kept in (*self._kinds.values(), *flaws) for item in kept]
+        return [item for kept in (*self._kinds.values(), *self._alike()) for item in kept]
 
     def add(self, item: Item) -> None:
         """Keep a beginning. Of too many of a kind the one that was drawn most goes; of flaws that are alike the oldest,
         and of too many traits the one that most flaws have had."""
         if item.kind is Kind.FLAW:
             traits = self._traits(item)
-            traits.setdefault(item.trait, deque(maxlen=ALIKE)).append(item)
+            alike = traits.setdefault(item.trait, deque(maxlen=ALIKE))
+            item.drawn = max(item.drawn, _drawn(alike))
+            alike.append(item)
             if len(traits) > TRAITS:
                 del traits[max(traits, key=lambda one: traits[one][-1].seen)]
             return
@@ -109,9 +118,24 @@ class Corpus:
                 self.yields.found(item.fate, item.world)
         self.add(item)
 
+    def drew(self, draws: Mapping[tuple[str, ...], int]) -> None:
+        """Corpora that began as this one drew these beginnings so often."""
+        for kept in self._kinds.values():
+            for item in kept:
+                item.drawn += draws.get(item.turn, 0)
+        for alike in self._alike():
+            if more := draws.get(alike[-1].turn):
+                drawn = _drawn(alike) + more
+                for item in alike:
+                    item.drawn = drawn
+
     def _traits(self, item: Item) -> dict[str, deque[Item]]:
         """The beginnings of flaws with the fate of this one and behind as many others, by trait."""
         return self._flaws.setdefault(item.before.count("/"), {}).setdefault(item.fate, {})
+
+    def _alike(self) -> list[deque[Item]]:
+        """The beginnings of flaws that are alike, together."""
+        return [alike for fates in self._flaws.values() for traits in fates.values() for alike in traits.values()]
 
     def draw(self, dice: Random) -> tuple[str, str]:
         """The beginnings of a run ("": none), and the world that goes on."""
@@ -125,6 +149,7 @@ class Corpus:
             return "", fresh
         item = min((dice.choice(kept) for _ in range(4)), key=lambda one: one.drawn)
         item.drawn += 1
+        self.draws[item.turn] += 1
         changed = _changed(item.world, dice)
         if item.before.count("/") <= DEEPEST and dice.random() < GOING_ON:
             return item.before, dice.choice((item.world, changed, fresh))
@@ -145,6 +170,7 @@ class Corpus:
         alike = min((dice.choice(traits) for _ in range(4)), key=_drawn)
         item = dice.choice(alike)
         item.drawn = _drawn(alike) + 1
+        self.draws[item.turn] += 1
         changed = _changed(item.world, dice)
         name, _, records = item.before.removesuffix("/").rpartition("#")
         if dice.random() < CHANGED:
@@ -161,4 +187,4 @@ def _changed(world: str, dice: Random) -> str:
 
 def _drawn(alike: Iterable[Item]) -> int:
     """How often one of these beginnings was drawn."""
-    return max(item.drawn for item in alike)
+    return max((item.drawn for item in alike), default=0)

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 FIRST_ROUND, LONGEST_ROUND = 10_000, 640_000
 """Steps of an island in the first round, and in the longest; each round has twice as many as the one before."""
 STATE = "state.json"
-SCHEMA = "tidemark.hunt-state/4"
+SCHEMA = "tidemark.hunt-state/5"
 
 
 @dataclass(slots=True)
@@ -52,6 +52,8 @@ class Hunted:
     def add(self, rounds: list[Round]) -> None:
         """The islands' parts of a round, in their order."""
         total, base = self.total, self.total.steps
+        for one in rounds:
+            self.corpus.drew(one.draws)
         for one in rounds:
             for signature, finding in sorted(one.findings.items(), key=lambda item: item[1].steps):
                 finding.steps = base + len(rounds) * finding.steps

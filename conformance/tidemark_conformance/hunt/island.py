@@ -72,9 +72,10 @@ class Finding:
 class Round:
     """The result of a round, or of one island's part of it.
 
-    `items`: new beginnings; `reach`: by part; `traits`: of flaws, counted by part; `yields`: of worlds. `findings`: by
-    the first failure of a run. `falls`: by (part, check), of all failures of a run, the first alone. `actions`,
-    `rules`: counts by part; `cut`: runs that ended at a capacity; `rss`: the worker's greatest resident memory in KiB.
+    `items`: new beginnings; `draws`: of all beginnings, by turn (`corpus.py`); `reach`: by part. `traits`: of flaws,
+    counted by part; `yields`: of worlds. `findings`: by the first failure of a run. `falls`: by (part, check), of all
+    failures of a run, the first alone. `actions`, `rules`: counts by part; `cut`: runs that ended at a capacity; `rss`:
+    the worker's greatest resident memory in KiB.
     """
 
     steps: int = 0
@@ -82,6 +83,7 @@ class Round:
     cut: int = 0
     rss: int = 0
     items: list[Item] = field(default_factory=list)
+    draws: Counter[tuple[str, ...]] = field(default_factory=Counter)
     reach: dict[str, Reach] = field(default_factory=dict)
     traits: dict[str, Counter[str]] = field(default_factory=dict)
     yields: Yields = field(default_factory=Yields)
@@ -143,6 +145,7 @@ class Island:
                 self._judge(self._simulated(steps))
         found.traits = {part: one.counts for part, one in self.traits.items()}
         found.yields.add(self.corpus.yields.new)
+        found.draws = self.corpus.draws
         found.rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
         return found
 
