@@ -1,4 +1,5 @@
-"""Kafka lets a lock go between two halves of a step: validate and count (CAND-15), check and truncate (CAND-14)."""
+"""Kafka lets a lock go between two halves of a step: validate and count (CAND-15), check and truncate (CAND-14), append
+and wait (CAND-17)."""
 
 from __future__ import annotations
 
@@ -6,13 +7,14 @@ import dataclasses
 
 import pytest
 from simulated import SIMULATED
-from tidemark.common.errors import NONE
+from tidemark.common.errors import NONE, NOT_LEADER_OR_FOLLOWER
 from tidemark.log.epoch_cache import EpochEndOffset
 from tidemark.log.log import Log
 from tidemark.log.storage import MemoryStorage
 from tidemark.replication.fetcher import ReplicaFetcher
-from tidemark.replication.messages import FetchRequest, FetchResponse, ProduceRequest
+from tidemark.replication.messages import REFUSED, FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 from tidemark.replication.partition import Partition, PartitionState, ReplicationConfig, UncountedFetch
+from tidemark.replication.purgatory import ProducePurgatory
 from tidemark.replication.rules import Rules
 from tidemark.replication.sim.cluster import Cluster
 from tidemark.replication.sim.network import FetchConnection
@@ -121,3 +123,46 @@ def test_a_crowded_follower_checks_and_truncates_later(crowded: bool) -> None:
     cluster.hosts[connection.follower].crowded = crowded
     assert cluster.receive_response(connection)
     assert connection.checked is crowded
+
+
+def appended_late(rules: Rules) -> tuple[Partition, ProducePurgatory]:
+    """B1 leads epoch 0, has appended a record, and has not added its produce to the purgatory."""
+    leader = partition_of(B1, rules)
+    led(leader, B1, 0)
+    purgatory = ProducePurgatory(leader, rules)
+    response = leader.append_record(ProduceRequest(1, "all"))
+    assert isinstance(response, ProduceResponse)
+    purgatory.park(1, response.base_offset, 100, True)
+    assert purgatory.complete_produce(1) is None
+    return leader, purgatory
+
+
+def test_a_produce_waits_later_in_its_epoch_or_in_another_with_its_record() -> None:
+    for epoch in (0, 2):
+        leader, purgatory = appended_late(Rules())
+        led(leader, B1, epoch)
+        assert purgatory.add_delayed_produce(1) is True
+        assert purgatory.complete_produce(1) is REFUSED  # nobody else has the record
+        assert purgatory.created == {}
+
+
+@pytest.mark.parametrize("rule", [True, False])
+def test_a_produce_whose_record_was_replaced_is_failed_by_the_rule(rule: bool) -> None:
+    rules = Rules() if rule else dataclasses.replace(Rules(), wait_for_own_record=lambda *_: True)
+    leader, purgatory = appended_late(rules)
+    led(leader, B2, 1)
+    leader.log.truncate_to(0)
+    assert purgatory.add_delayed_produce(1) is False
+    led(leader, B1, 2)
+    leader.append_record(ProduceRequest(2, "1"))
+    assert purgatory.add_delayed_produce(1) is (REFUSED if rule else True)
+    failed = purgatory.fail_produce(1, 0)
+    assert failed == (ProduceResponse(1, NOT_LEADER_OR_FOLLOWER) if rule else None)
+    assert (1 in purgatory.waiting) is not rule
+
+
+def test_a_leader_that_was_deposed_fails_a_produce_that_was_to_wait() -> None:
+    leader, purgatory = appended_late(Rules())
+    assert purgatory.fail_produce(1, 0) is None
+    led(leader, B2, 1)
+    assert purgatory.fail_produce(1, 0) == ProduceResponse(1, NOT_LEADER_OR_FOLLOWER)

@@ -101,9 +101,9 @@ class Placed:
         plain = _plain(found)
         if plain is not None:
             return plain
-        if not z3.is_bool(found):
-            raise EvaluationError(f"the term {found} has no value in this state")
         axioms = [self.filled(as_bool(axiom)) for axiom in side]
+        if not z3.is_bool(found):
+            return _only(found, axioms)
         true = _check(found, axioms)
         if picks and true != z3.unknown:
             return bool(true == z3.sat)
@@ -156,6 +156,19 @@ def _check(term: Any, axioms: Sequence[Any]) -> Any:
     solver.set("rlimit", RESOURCES)
     solver.add(*axioms, term)
     return solver.check()
+
+
+def _only(term: Any, axioms: Sequence[Any]) -> int:
+    """The one value of a number whose fresh symbols the axioms decide. Raises EvaluationError where they do not."""
+    solver, value = z3.Solver(), z3.Int("value?")
+    solver.set("rlimit", RESOURCES)
+    solver.add(*axioms, value == term)
+    if solver.check() == z3.sat:
+        found = solver.model()[value]
+        solver.add(value != found)
+        if solver.check() == z3.unsat:
+            return int(found.as_long())
+    raise EvaluationError("the solver does not decide this state's number")
 
 
 _known: dict[int, tuple[Any, list[Any], list[Any]]] = {}

@@ -1,6 +1,6 @@
 ---------------------------- MODULE MCAgreeStory ----------------------------
 (***************************************************************************)
-(* The same for late reads, truncations and counts, which need many steps:  *)
+(* The same for late reads, truncations, counts, waits with many steps:     *)
 (* who is elected when, in which epoch each record is written, and who      *)
 (* fetches from whom follow a plan.                                         *)
 (***************************************************************************)
@@ -43,4 +43,11 @@ Row141Story ==
 Row142Story ==
     /\ Planned(<<b1, b2, b1>>, <<0>>, {<<b2, b1, 0>>})
     /\ Partition.leaderEpoch > 0 => produced = 1 /\ (view[b1].leaderEpoch = 0 => fetch[b2][b1].type = "uncounted")
+
+\* Row 148: b1 has appended a record that nobody else has. Its produce begins to wait, or b1 is deposed; it is answered when b1
+\* follows, or begins to wait when b1 leads again, with b2's record or with its own.
+Row148Story ==
+    /\ Planned(<<b1, b2, b1>>, <<0, 1>>, {<<b1, b2, 1>>})
+    /\ waiting[b2] = NotWaiting /\ waiting[b1][2] = 0
+    /\ Partition.leaderEpoch > 0 /\ view[b1].leaderEpoch = 0 => waiting[b1][1] < 0
 =============================================================================

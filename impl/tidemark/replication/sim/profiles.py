@@ -277,18 +277,21 @@ LATE_WAITS = ReplicationProfile(
     CROWDED.weights,
     heals=48,
     prelude="""
-        produce A r acks=all later
+        produce B r acks=all later
+        elect A
+        apply A
+        apply B
+        apply C
+        produce A s acks=1
+        fetch B from=A
+        fetch B from=A
+        fetch C from=A
+        fetch B from=A
         elect B
         apply B
-        apply A
-        apply C
-        produce B s acks=1
-        fetch A from=B
-        fetch A from=B
-        fetch C from=B
     """,
 )
-"""The same, and CAND-17 is half done: A has truncated the record of a produce that is to wait."""
+"""The same, and CAND-17 is about to happen: B leads again, and has truncated what a produce is to wait for."""
 
 PROFILES = {
     profile.name: profile

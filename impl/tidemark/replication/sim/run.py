@@ -228,10 +228,11 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         """A waiting produce is looked at, or one begins to wait."""
         cluster, hosts = self.cluster, self._hosts
         for broker_id in self.orders[word % self._count]:
-            broker = hosts[broker_id].broker
+            host = hosts[broker_id]
+            broker = host.broker
             if broker is None:
                 continue
-            if broker.purgatory.created and (word >> 24 & 0xFF) < self.profile.prompt:
+            if broker.purgatory.created and (not host.crowded or (word >> 24 & 0xFF) < self.profile.prompt):
                 created = list(broker.purgatory.created)
                 if cluster.add_delayed_produce(broker_id, created[(word >> 8) % len(created)]):
                     return True
