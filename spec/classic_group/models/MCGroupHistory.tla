@@ -25,8 +25,8 @@ HistoryNext ==
 
 historyVars == <<vars, done, read>>
 
-\* A partition's active owner reads nothing that is committed, and has skipped nothing that nobody has read. (The second half holds
-\* by construction: a consumer commits what it has read.)
+\* A partition's active owner reads nothing that is committed, and has skipped nothing that nobody has read. (The second half falls
+\* with SkippingNext alone: a consumer commits what it has read.)
 NoneReadAgain ==
     [][\A c \in Clients, p \in Partitions :
             Reads(c, p) /\ ActivelyOwns(c, p) => position[c][p] >= storedOffsets[p] /\ 0..(position[c][p] - 1) \subseteq read[p]]_historyVars
@@ -41,4 +41,21 @@ IsFenced(slot) == IF slot.type \in {"failed", "answered", "committed"} THEN slot
 AloneIsNotFenced ==
     \A c \in Static :
         Static = {c} => ~IsFenced(memberRpc[c]) /\ ~IsFenced(heartbeatRpc[c]) /\ ~IsFenced(offsetRpc[c])
+
+\* A witness, which must fall: the owner reads the second record or a later one, and another consumer has come as far. No record is
+\* read twice (ReadsOnceNext), so one of the two began at an offset that the other committed.
+ReadsOnceNext == HistoryNext /\ \A c \in Clients, p \in Partitions : Reads(c, p) => position[c][p] \notin read[p]
+NeverReadsOn ==
+    [][\A c \in Clients, p \in Partitions :
+            Reads(c, p) /\ ActivelyOwns(c, p) /\ position[c][p] > 0 =>
+                \A d \in Clients \ {c} : position[d][p] < position[c][p]]_historyVars
+
+\* A flaw that no rule stands against: the reply to an OffsetFetch names an offset behind the committed one. An owner skips a record,
+\* and NoneReadAgain falls.
+OffsetsBehind(c, p) ==
+    /\ offsetRpc[c].type = "fetched" /\ offsetRpc[c].error = "NONE" /\ Max(offsetRpc[c].offsets[p], 0) < MaxOffset
+    /\ offsetRpc' = [offsetRpc EXCEPT ![c].offsets[p] = Max(@, 0) + 1]
+    /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position, partitions,
+                   memberRpc, heartbeatRpc, stray, rosters, reissued, known, settled, done, read>>
+SkippingNext == HistoryNext \/ \E c \in Clients, p \in Partitions : OffsetsBehind(c, p)
 =============================================================================

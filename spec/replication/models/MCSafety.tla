@@ -177,14 +177,38 @@ HurriedSafetyNext ==
         ELSE IF returns # {} THEN \E b \in returns : Return(b)
         ELSE \/ ControllerActs \/ Applies \/ Appends \/ Answers \/ Proposes \/ Alters \/ GoesDown \/ Disk \/ Fetches
 
+\* The same, but until the first record is acknowledged nothing goes wrong: no partition change, and nobody goes down.
+AckedFirstNext == HurriedSafetyNext /\ (acked[1] = 0 => UNCHANGED <<metadata, registered, status>>)
+
 -----------------------------------------------------------------------------
 (* What a model must reach; each of these falls *)
 
 \* Records are committed, the ISR is empty, and a broker of the ELR runs: it is to lead next.
 NeverWaitsForElr == Partition.isr = {} /\ (\E b \in Partition.elr : Running(b)) => committed = <<>>
 
+\* A broker outside the ISR is elected, of the ELR, with a committed record: in the change that fences the last of the ISR, or later.
+NeverElectsFromElr == [][Partition'.leader \in Brokers \ Partition.isr => committed = <<>>]_vars
+
+\* The last of the ISR has gone, and a broker of the ELR that comes back leads, with a committed record.
+NeverLeadsFromElr == [][Partition.isr = {} /\ Partition'.isr # {} => committed = <<>>]_vars
+
+\* Two brokers of the ELR stand beside an ISR of one, and a record is committed.
+NeverElrOfTwo == Cardinality(Partition.isr) = 1 /\ Cardinality(Partition.elr) = 2 => committed = <<>>
+
+\* A leader has truncated records of a fetch that it still reads, and is in a later leader epoch than the fetch.
+NeverReadsLate == \A f, l \in Brokers : fetch[f][l].type = "truncated" => fetch[f][l].epoch >= view[l].leaderEpoch
+
+\* A leader has validated a fetch, has not counted it, and is in a later leader epoch than the fetch.
+NeverCountsLate == \A f, l \in Brokers : fetch[f][l].type = "uncounted" => fetch[f][l].epoch >= view[l].leaderEpoch
+
+\* A follower has checked a diverging answer, has not truncated, and is in a later leader epoch than the answer.
+NeverTruncatesLate == \A f, l \in Brokers : fetch[f][l].type = "checked" => fetch[f][l].epoch >= view[f].leaderEpoch
+
 \* A broker must not lose records, because another one of ISR and ELR has lost some and nobody else is there.
 NeverKeepsTheLastIntact ==
     \A b, c \in Partition.isr \cup Partition.elr :
         Running(b) /\ flushed[b] < Leo(b) /\ status[c] = "lossy" => EnvironmentLeavesOneIntact(b)
+
+\* A broker has crashed, and a produce has still to begin to wait.
+NeverWaitsLateAfterCrash == \A b \in Brokers, v \in Values : waiting[b][v] < 0 => Downs = 0
 =============================================================================
