@@ -311,5 +311,5 @@ PROFILES = {
     )
 }
 
-MIXES = {"mixed": ("chaos", "crowded", "elections", "chaos", "restarts", "consumers", "late-reads", "stale-bytes")}
+MIXES = {"mixed": ("chaos", "crowded", "elections", "late-waits", "restarts", "consumers", "late-reads", "stale-bytes")}
 """Profiles that take others in turns, seed by seed."""
