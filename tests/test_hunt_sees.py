@@ -1,4 +1,4 @@
-"""What a hunt sees: every kind of failure in every part of a run, what earlier rounds have found, and all its work."""
+"""A hunt sees every kind of failure in every part of a run, the finds of earlier rounds, and all its work."""
 
 from __future__ import annotations
 

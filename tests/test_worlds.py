@@ -88,7 +88,7 @@ def test_a_world_is_a_profile_of_its_protocol(one: Simulated) -> None:
 
 @each
 def test_runs_of_worlds_heal_and_stop_in_the_midst_of_it(one: Simulated) -> None:
-    """What falls after the healing alone is not found where few runs heal."""
+    """A property that falls after the healing alone is not found where few runs heal."""
     seeds = range(120)
     runs = [one.descriptor.simulate(seed, table=one.header, steps=4, profile=f"{SWARM}{seed}") for seed in seeds]
     assert 0.15 < sum(run.healed for run in runs) / len(runs) < 0.7

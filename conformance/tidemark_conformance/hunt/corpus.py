@@ -67,7 +67,7 @@ class Item:
 
     @property
     def turn(self) -> tuple[str, ...]:
-        """What takes its turn: the beginning by its name, or all of flaws that are alike."""
+        """The name under which draws are counted: the beginning's, or one for all flaws that are alike."""
         if self.kind is Kind.FLAW:
             return str(self.before.count("/")), self.fate, self.trait
         return self.kind, self.before
