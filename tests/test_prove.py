@@ -7,13 +7,24 @@ import json
 import re
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 import z3
 from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unsupported, Unusable
 from tidemark_conformance.paths import spec_root
-from tidemark_conformance.prove import cores, counterexample, equality, inductive, proving, solving, terms, working
+from tidemark_conformance.prove import (
+    cores,
+    counterexample,
+    equality,
+    inductive,
+    proving,
+    second,
+    solving,
+    terms,
+    working,
+)
 from tidemark_conformance.prove.universe import Universe
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import load
@@ -160,7 +171,7 @@ def test_wrong_cores_prove_nothing_and_cost_only_time() -> None:
 
 
 def test_cores_come_back_as_they_were_kept(tmp_path: Path) -> None:
-    job = ("TwoPhaseInductive", *map(str, inductive.modules()["TwoPhaseInductive"]), None)
+    job = working.Job("TwoPhaseInductive", *map(str, inductive.modules()["TwoPhaseInductive"]))
     _, kept = working.judge(job, 1_000_000, cores.Kept(), lambda action, conditions: None)
     assert kept.cores
     assert not kept.open
@@ -196,7 +207,7 @@ def test_replication_is_proved_as_far_as_a_few_actions_go(name: str, action: str
     """`make check` judges all of them."""
     module, cfg = inductive.modules()[name]
     kept = cores.read(cores.file_of(module, name))
-    prover = working.prover((name, str(module), str(cfg), None), solving.LIMIT)
+    prover = working.prover(working.Job(name, str(module), str(cfg)), solving.LIMIT)
     found = prover.judge(kept.cores, only=lambda lemma, of: of == action)
     assert found.closed
     assert sum(one.goals for one in found.conditions) or action == "Init"
@@ -340,7 +351,7 @@ def test_the_largest_actions_are_judged_first(monkeypatch: pytest.MonkeyPatch) -
     module, cfg = inductive.modules()["ReplicationInductive"]
     last = proving.Prover(theorem("ReplicationInductive")).actions()[-1]
     kept = cores.Kept({("TypeOK", last): frozenset({"TypeOK"})}, ())
-    working.judge(("ReplicationInductive", str(module), str(cfg), None), 1, kept, lambda action, conditions: None)
+    working.judge(working.Job("ReplicationInductive", str(module), str(cfg)), 1, kept, lambda action, conditions: None)
     assert asked[:2] == [last, proving.INIT]
 
 
@@ -486,3 +497,31 @@ def test_the_verdict_of_the_process_beside_is_believed_only_if_it_is_a_proof_and
     monkeypatch.setattr(proved, "ALONE", "raise SystemExit(1)")
     with proved.beside(use=False) as judged:
         assert judged() == (here, False), "what is kept is not asked"
+
+
+def test_a_second_solver_proves_the_same_and_is_believed_where_it_does_not() -> None:
+    x, y = z3.Ints("x y|z")
+    assert second.answer(second.text([x > y, y > x])) == second.AGREED
+    assert second.answer(second.text([x > y])) == second.DENIED
+    assert second.answer(second.text([x * x * y == 7 + y * y, x > y * x * y]), 1) not in (second.AGREED, second.DENIED)
+    own = second.Second()
+    prover = proving.Prover(theorem("TwoPhaseInductive"), second=own)
+    result = prover.judge()
+    assert result.closed
+    assert sum((one.again for one in result.conditions), second.Counts()) == own.counts
+    assert own.counts.agreed == own.counts.asked > len(prover.actions())
+
+
+def test_what_a_second_solver_denies_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = solving.Session._add
+
+    def deaf(self: solving.Session, term: Any) -> None:
+        """Z3 is told of a contradiction that is in no question's text."""
+        real(self, term)
+        real(self, z3.BoolVal(False))
+
+    monkeypatch.setattr(solving.Session, "_add", deaf)
+    assert proving.Prover(theorem("TwoPhaseInductive"), ["PreparedWaits"]).judge().closed
+    denied = proving.Prover(theorem("TwoPhaseInductive"), ["PreparedWaits"], second=second.Second()).judge()
+    assert denied.open
+    assert any("cvc5 denies it" in why for one in denied.open for why in one.open)

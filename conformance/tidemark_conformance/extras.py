@@ -18,6 +18,7 @@ EXTRA_OF = {
     "pyspark": "spark",
     "mypy": "compile",
     "mypyc": "compile",
+    "cvc5": "prove",
     "z3": "prove",
 }
 """By the name that is imported: the least extra of pyproject.toml that brings it."""

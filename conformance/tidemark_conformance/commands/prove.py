@@ -29,6 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--mutants", action="store_true", help="the proof again without each rule: it must fail")
     parser.add_argument("--vacuity", action="store_true", help="which actions some state of the invariant enables")
     parser.add_argument("--record", action="store_true", help="try open conditions again, and keep the cores")
+    parser.add_argument("--again", action="store_true", help="ask a second solver, cvc5, what Z3 has proved")
     parser.add_argument("--limit", type=int, metavar="N", help="the solver's resource limit of one question")
     parser.add_argument("--list", action="store_true", help="every lemma with the sentence that says why it holds")
     document.add_argument(parser)
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(arguments: argparse.Namespace) -> int:
     """0: every condition is proved (with --mutants: and each rule is needed or said not to be); 3: some is open."""
-    extras.needs("z3")
+    extras.needs("z3", *(["cvc5"] if arguments.again else []))
     from tidemark_conformance.prove import inductive, solving
 
     if arguments.record and arguments.without:
@@ -95,7 +96,7 @@ def _prove(
 ) -> proofs.Proof:
     from tidemark_conformance.prove import cores, working
 
-    job = (theorem.name, str(module), str(cfg), without)
+    job = working.Job(theorem.name, str(module), str(cfg), without, arguments.again)
     file = cores.file_of(module, theorem.name)
     kept = cores.read(file)
     if arguments.record or without is not None:
@@ -113,7 +114,7 @@ def _prove(
     witnesses = _witnesses(theorem, job, limit, result)
     own = working.prover(job, limit)
     rests = not own.given or working.grounded(module, theorem, limit, judged)
-    proof = proofs.Proof(theorem, without, result, tuple(witnesses), grounded=rests)
+    proof = proofs.Proof(theorem, without, result, tuple(witnesses), grounded=rests, again=arguments.again)
     if arguments.vacuity:
         proof = replace(proof, enabled={action: own.enabled(action, limit // 4) for action in own.actions()})
     if arguments.mutants and result.closed:
@@ -146,7 +147,7 @@ def _mutants(proof: proofs.Proof, job: Any, limit: int, used: Any) -> proofs.Pro
     for rule in spec.module.rules:
         if rule in spec.without:
             continue
-        own = (*job[:3], tuple(sorted({*spec.without, rule})))
+        own = replace(job, without=tuple(sorted({*spec.without, rule})))
         rejected[rule] = None
         for action in spec.module.actions:
             nodes = walk.walk(action.body)

@@ -17,6 +17,7 @@ import z3
 from tidemark_conformance.prove import solving
 from tidemark_conformance.prove.clauses import Clause, clauses
 from tidemark_conformance.prove.inductive import Lemma, Theorem
+from tidemark_conformance.prove.second import Counts, Second
 from tidemark_conformance.prove.terms import Arr, Atom, Coded, Fun, Rec, Symbolic, Term, as_bool, conj
 from tidemark_conformance.prove.universe import Step, Universe
 from tidemark_conformance.tla import walk
@@ -63,6 +64,8 @@ class Condition:
     core: frozenset[str] = frozenset()
     open: list[str] = field(default_factory=list)
     seconds: float = 0.0
+    again: Counts = field(default_factory=Counts)
+    """The answers of a second solver, where one was asked."""
 
     @property
     def proved(self) -> bool:
@@ -92,8 +95,14 @@ class Result:
 class Prover:
     """Judges the conditions of a theorem."""
 
-    def __init__(self, theorem: Theorem, without: Iterable[str] | None = None, limit: int = solving.LIMIT) -> None:
-        self.theorem, self.limit = theorem, limit
+    def __init__(
+        self,
+        theorem: Theorem,
+        without: Iterable[str] | None = None,
+        limit: int = solving.LIMIT,
+        second: Second | None = None,
+    ) -> None:
+        self.theorem, self.limit, self.second = theorem, limit, second
         changed = without is not None and frozenset(without) != frozenset(theorem.spec.without)
         self.given = frozenset[str]() if changed else theorem.given
         """The lemmas that another theorem has shown: none under other rules than its own."""
@@ -108,6 +117,14 @@ class Prover:
         self.open_branches: dict[solving.Session, list[Term]] = {}
         self.guesses: dict[str, list[frozenset[str]]] = {}
         self.reads = {one.name: walk.variables_used(one.body) for one in theorem.lemmas}
+
+    def session(self, hypotheses: Mapping[str, Sequence[Any]], facts: Iterable[Any], part: int = 1) -> solving.Session:
+        """Questions under these hypotheses and facts, with one `part` of the limit each."""
+        return solving.Session(hypotheses, facts, self.limit // part, second=self.second)
+
+    def said(self) -> Counts:
+        """The answers of the second solver so far."""
+        return self.second.counts if self.second else Counts()
 
     # Conditions
 
@@ -264,17 +281,19 @@ class Prover:
         hypotheses = self.hypotheses if step.action != INIT else {}
         facts = [step.guard, *_distinct(side)]
         whole: solving.Session | None = None
+        said = self.said()
         if hypotheses and any(goals.values()) and (not cores or (IMPOSSIBLE, step.call) in cores):
             never = Guesses(self, IMPOSSIBLE, cores.get((IMPOSSIBLE, step.call)), hypotheses, facts).ask(
                 z3.BoolVal(False)
             )
             if not never.proved:
-                whole = solving.Session(hypotheses, facts, self.limit)
+                whole = self.session(hypotheses, facts)
                 never = whole.ask(z3.BoolVal(False), part=32)
             if never.proved:
                 self.impossible[step.call] = never.core
                 for name, asked in goals.items():
                     found[name].core |= never.core if asked else frozenset()
+                    found[name].again += self.said() - said
                 return
         for name, asked in goals.items():
             small = Guesses(self, name, cores.get((name, step.action)), hypotheses, facts)
@@ -295,12 +314,12 @@ class Prover:
         self, step: Step, asked: Sequence[Goal], condition: Condition, small: Guesses, whole: solving.Session | None
     ) -> solving.Session | None:
         """The goals of a condition, by few hypotheses or by all; the session with all of them, where it was needed."""
-        began = time.monotonic()
+        began, said = time.monotonic(), self.said()
         for goal in asked:
             kept = small.kept()
             answer = self.insist(kept, goal, step) if kept is not None else small.ask(goal.term)
             if not answer.proved:
-                whole = whole or solving.Session(small.hypotheses, small.facts, self.limit)
+                whole = whole or self.session(small.hypotheses, small.facts)
                 answer = self.insist(whole, goal, step)
                 small.learn(answer)
             condition.core |= answer.core
@@ -308,6 +327,7 @@ class Prover:
                 where = f" for {', '.join(goal.path)}" if goal.path else ""
                 condition.open.append(f"{step.call}{where}: {answer.why}")
         condition.seconds += time.monotonic() - began
+        condition.again += self.said() - said
         return whole
 
     def insist(self, session: solving.Session, goal: Goal, step: Step) -> solving.Answer:
@@ -361,7 +381,7 @@ class Prover:
 
     def _implied(self, lemma: Lemma, cores: Cores) -> Condition:
         condition = Condition(lemma.name, ALWAYS)
-        began = time.monotonic()
+        began, said = time.monotonic(), self.said()
         # A corollary is a hypothesis of actions, so it is shown as it is used there.
         reading = "free" if lemma in self.theorem.corollaries else "claim"
         run = self.universe.evaluator(self.universe.state, reading)
@@ -374,13 +394,14 @@ class Prover:
             condition.goals += 1
             answer = small.ask(part.body)
             if not answer.proved:
-                whole = whole or solving.Session(hypotheses, facts, self.limit)
+                whole = whole or self.session(hypotheses, facts)
                 answer = whole.ask(part.body)
                 small.learn(answer)
             condition.core |= answer.core
             if not answer.proved:
                 condition.open.append(f"{', '.join(part.path) or 'any state'}: {answer.why}")
         condition.seconds = time.monotonic() - began
+        condition.again = self.said() - said
         return condition
 
     def before(self, lemma: Lemma) -> dict[str, list[Any]]:
@@ -434,7 +455,7 @@ class Guesses:
         hypotheses: Mapping[str, Sequence[Any]],
         facts: Sequence[Any],
     ) -> None:
-        self.hypotheses, self.facts, self.limit = hypotheses, facts, prover.limit
+        self.prover, self.hypotheses, self.facts = prover, hypotheses, facts
         self.known = prover.guesses.setdefault(lemma, [])
         self.sessions: dict[frozenset[str], solving.Session] = {}
         self.core = core if core is not None and core <= set(hypotheses) else None
@@ -445,7 +466,7 @@ class Guesses:
             return None
         if self.core not in self.sessions:
             chosen = {one: self.hypotheses[one] for one in sorted(self.core)}
-            self.sessions[self.core] = solving.Session(chosen, self.facts, self.limit)
+            self.sessions[self.core] = self.prover.session(chosen, self.facts)
         return self.sessions[self.core]
 
     def ask(self, goal: Any) -> solving.Answer:
@@ -458,7 +479,7 @@ class Guesses:
                 continue
             if guess not in self.sessions:
                 chosen = {one: self.hypotheses[one] for one in sorted(guess)}
-                self.sessions[guess] = solving.Session(chosen, self.facts, self.limit // (1 if self.core else 4))
+                self.sessions[guess] = self.prover.session(chosen, self.facts, 1 if self.core else 4)
             answer = self.sessions[guess].ask(goal)
             if answer.proved:
                 return answer

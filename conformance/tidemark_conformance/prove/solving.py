@@ -11,6 +11,7 @@ from typing import Any
 
 import z3
 
+from tidemark_conformance.prove.second import Second
 from tidemark_conformance.prove.terms import as_bool, implies
 from tidemark_conformance.prove.triggers import applications
 
@@ -28,13 +29,21 @@ class Answer:
 
 
 class Session:
-    """Questions under fixed facts (an action's guard) and named hypotheses."""
+    """Questions under fixed facts (an action's guard) and named hypotheses.
+
+    `second`: a second solver, which is asked what was proved.
+    """
 
     def __init__(
-        self, hypotheses: Mapping[str, Sequence[Any]], facts: Iterable[Any], limit: int = LIMIT, models: bool = False
+        self,
+        hypotheses: Mapping[str, Sequence[Any]],
+        facts: Iterable[Any],
+        limit: int = LIMIT,
+        models: bool = False,
+        second: Second | None = None,
     ) -> None:
         facts = list(facts)
-        self.hypotheses, self.facts = hypotheses, facts
+        self.hypotheses, self.facts, self.second = hypotheses, facts, second
         self.patient: Session | None = None
         self.solver, self.limit = solver(limit, models), limit
         self.literals = {name: z3.Bool(f"use {name}") for name in hypotheses}
@@ -52,22 +61,28 @@ class Session:
         """Whether hypotheses and facts (and `more` facts) imply the goal, with one `part` of the limit."""
         self.solver.set("rlimit", self.limit // part)
         self.solver.push()
-        for one in more:
-            self.solver.add(as_bool(one))
-        self.solver.add(z3.Not(as_bool(goal)), *_named(as_bool(goal)))
+        own = [*map(as_bool, more), z3.Not(as_bool(goal)), *_named(as_bool(goal))]
+        self.solver.add(*own)
         found = self.solver.check(*self.literals.values())
         if found == z3.unsat:
             used = {str(one) for one in self.solver.unsat_core()}
             answer = Answer(True, frozenset(name for name, literal in self.literals.items() if str(literal) in used))
+            if self.second is not None and self._denied(answer, own, self.second):
+                answer = Answer(False, why="cvc5 denies it")
         else:
             answer = Answer(False, why=str(found) if found == z3.sat else self.solver.reason_unknown())
         self.solver.pop()
         return answer
 
+    def _denied(self, proved: Answer, own: Sequence[Any], second: Second) -> bool:
+        """Whether the second solver denies what its core has proved."""
+        hypotheses = [as_bool(term) for name in sorted(proved.core) for term in self.hypotheses[name]]
+        return second.denies([*hypotheses, *map(as_bool, self.facts), *own])
+
     def insist(self, goal: Any, more: Iterable[Any] = ()) -> Answer:
         """The same by a solver that tries instances of its own where patterns give none."""
         if self.patient is None:
-            self.patient = Session(self.hypotheses, self.facts, self.limit, models=True)
+            self.patient = Session(self.hypotheses, self.facts, self.limit, models=True, second=self.second)
         return self.patient.ask(goal, more)
 
 

@@ -7,6 +7,7 @@ import functools
 import time
 from collections import Counter
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from tidemark_conformance import machine
@@ -15,16 +16,26 @@ from tidemark_conformance.prove import cores, inductive
 from tidemark_conformance.prove.cores import Cores, Kept
 from tidemark_conformance.prove.inductive import Theorem
 from tidemark_conformance.prove.proving import ALWAYS, IMPOSSIBLE, INIT, Condition, Prover, Result
+from tidemark_conformance.prove.second import Second
 
-Job = tuple[str, str, str, tuple[str, ...] | None]
-"""Name, module, cfg, and the rules that are not in force (None: the cfg's)."""
+
+@dataclass(frozen=True)
+class Job:
+    """A theorem by its name and files. `without`: the rules that are not in force (None: the cfg's). `again`: whether a
+    second solver is asked what the first has proved."""
+
+    name: str
+    module: str
+    cfg: str
+    without: tuple[str, ...] | None = None
+    again: bool = False
 
 
 @functools.lru_cache(maxsize=1)
 def prover(job: Job, limit: int) -> Prover:
     """The prover of a job, kept in its process."""
-    name, module, cfg, without = job
-    return Prover(inductive.read(name, Path(module), Path(cfg)), without, limit)
+    second = Second() if job.again else None
+    return Prover(inductive.read(job.name, Path(job.module), Path(job.cfg)), job.without, limit, second)
 
 
 def one(job: Job, limit: int, action: str, kept: Kept) -> tuple[list[Condition], dict[str, frozenset[str]]]:
@@ -40,7 +51,7 @@ def judge(job: Job, limit: int, kept: Kept, told: Callable[[str, list[Condition]
     began = time.monotonic()
     own = prover(job, limit)
     actions = [INIT, *own.actions(), ALWAYS]
-    result = Result(job[0], [])
+    result = Result(job.name, [])
     impossible: Cores = {}
     if machine.cores() < 2 or len(own.theorem.lemmas) < 12:
         for action in actions:
@@ -66,7 +77,7 @@ def grounded(module: Path, theorem: Theorem, limit: int, judged: dict[str, bool]
     cfg = below.with_suffix(".cfg")
     if name not in judged:
         kept = cores.read(cores.file_of(below, name))
-        result, _ = judge((name, str(below), str(cfg), None), limit, kept, lambda action, conditions: None)
+        result, _ = judge(Job(name, str(below), str(cfg)), limit, kept, lambda action, conditions: None)
         judged[name] = result.closed
     return judged[name] and grounded(below, inductive.read(name, below, cfg), limit, judged)
 

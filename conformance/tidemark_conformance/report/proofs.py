@@ -11,11 +11,12 @@ from rich.table import Table
 from rich.text import Text
 
 from tidemark_conformance.explain.text import changes, label, shorten, value_text
+from tidemark_conformance.prove.second import Counts
 
 if TYPE_CHECKING:
     from tidemark_conformance.prove.counterexample import Counterexample
     from tidemark_conformance.prove.inductive import Theorem
-    from tidemark_conformance.prove.proving import Result
+    from tidemark_conformance.prove.proving import Condition, Result
 
 MOST_OPEN = 40
 """The most open conditions that are listed."""
@@ -40,11 +41,23 @@ class Proof:
     """Action -> "sat" where a state of the invariant enables it, "unsat" where none does, "unknown"."""
     grounded: bool = True
     """Whether the theorem that it rests on is closed."""
+    again: bool = False
+    """Whether a second solver was asked what the first has proved."""
 
     @property
     def closed(self) -> bool:
         """Whether it is a proof."""
         return self.result.closed and self.grounded
+
+    @property
+    def said(self) -> Counts:
+        """The second solver's answers."""
+        return sum((one.again for one in self.result.conditions), Counts())
+
+    @property
+    def unsure(self) -> list[Condition]:
+        """The conditions that the first solver has proved, and for which the second one has no proof."""
+        return [one for one in self.result.conditions if one.proved and one.again.given_up]
 
     @property
     def properties(self) -> list[str]:
@@ -74,11 +87,18 @@ def document(found: Sequence[Proof]) -> dict[str, Any]:
                 "mutants_rejected": sum(each is not None for each in (one.mutants or {}).values()),
                 "enabled": dict(one.enabled or {}),
                 "rejected": dict(one.mutants or {}),
+                "again": _again(one) if one.again else None,
                 "seconds": round(one.result.seconds, 3),
             }
             for one in found
         ],
     }
+
+
+def _again(one: Proof) -> dict[str, Any]:
+    second = one.said
+    unsure = [{"lemma": each.lemma, "action": each.action} for each in one.unsure]
+    return {"solver": "cvc5", "asked": second.asked, "agreed": second.agreed, "denied": second.denied, "unsure": unsure}
 
 
 def render(found: Sequence[Proof], console: Console) -> None:
@@ -120,6 +140,14 @@ def _conclusion(one: Proof, console: Console) -> None:
             console.print(f"  {each.lemma}, {each.action}: {shorten(each.open[0], 110)}")
         if len(one.result.open) > MOST_OPEN:
             console.print(f"  and {len(one.result.open) - MOST_OPEN} more")
+    if one.again:
+        second = one.said
+        console.print(
+            f"  cvc5 was asked {second.asked:,} questions that Z3 has proved: {second.agreed:,} proved, "
+            f"{second.denied:,} denied, {second.given_up:,} without an answer in {len(one.unsure):,} conditions."
+        )
+        for condition in one.unsure[:MOST_OPEN]:
+            console.print(f"    {condition.lemma}, {condition.action}")
     for rule, where in (one.mutants or {}).items():
         console.print(f"  without {rule}: " + (f"open in {where}" if where else "the proof does not need it"))
     if one.enabled is not None:

@@ -87,7 +87,7 @@ def judge() -> list[Found]:
     with progress("proofs", "theorems") as bar:
         for at, (name, (module, cfg)) in enumerate(inductive.grounds_first(theorems).items()):
             bar.update(at, len(theorems))
-            job = (name, str(module), str(cfg), None)
+            job = working.Job(name, str(module), str(cfg))
             hints = cores.read(cores.file_of(module, name))
             result, _ = working.judge(job, solving.LIMIT, hints, lambda action, conditions: None)
             judged[name] = result.closed
