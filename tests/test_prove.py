@@ -512,6 +512,18 @@ def test_a_second_solver_proves_the_same_and_is_believed_where_it_does_not() -> 
     assert own.counts.agreed == own.counts.asked > len(prover.actions())
 
 
+def test_a_question_of_several_conditions_is_counted_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    name, action = "ReplicationInductive", "AnswerDiverging"
+    kept = cores.read(cores.file_of(inductive.modules()[name][0], name))
+    assert any(call.startswith(action) for lemma, call in kept.cores if lemma == proving.IMPOSSIBLE)
+    monkeypatch.setattr(second, "answer", lambda question, limit: second.GIVEN_UP)
+    own = second.Second()
+    found = proving.Prover(theorem(name), second=own).judge(kept.cores, only=lambda lemma, of: of == action)
+    assert sum((one.again for one in found.conditions), second.Counts()) == own.counts
+    assert found.closed
+    assert {one.lemma for one in found.conditions if one.unsure} == {one.lemma for one in found.conditions if one.core}
+
+
 def test_what_a_second_solver_denies_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     real = solving.Session._add
 

@@ -147,7 +147,7 @@ def _mutants(proof: proofs.Proof, job: Any, limit: int, used: Any) -> proofs.Pro
     for rule in spec.module.rules:
         if rule in spec.without:
             continue
-        own = replace(job, without=tuple(sorted({*spec.without, rule})))
+        own = replace(job, without=tuple(sorted({*spec.without, rule})), again=False)
         rejected[rule] = None
         for action in spec.module.actions:
             nodes = walk.walk(action.body)

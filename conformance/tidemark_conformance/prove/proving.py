@@ -16,6 +16,7 @@ import z3
 
 from tidemark_conformance.prove import solving
 from tidemark_conformance.prove.clauses import Clause, clauses
+from tidemark_conformance.prove.guesses import Guesses
 from tidemark_conformance.prove.inductive import Lemma, Theorem
 from tidemark_conformance.prove.second import Counts, Second
 from tidemark_conformance.prove.terms import Arr, Atom, Coded, Fun, Rec, Symbolic, Term, as_bool, conj
@@ -65,12 +66,19 @@ class Condition:
     open: list[str] = field(default_factory=list)
     seconds: float = 0.0
     again: Counts = field(default_factory=Counts)
-    """The answers of a second solver, where one was asked."""
+    """The answers of a second solver, where one was asked. A question of several conditions is counted in one."""
+    unsure: bool = False
+    """Whether a second solver has no answer to a question on which it rests."""
 
     @property
     def proved(self) -> bool:
         """Whether every goal is proved."""
         return not self.open
+
+    def answered(self, answers: Counts) -> None:
+        """A second solver has answered questions of this condition."""
+        self.again += answers
+        self.unsure |= answers.given_up > 0
 
 
 @dataclass
@@ -115,12 +123,18 @@ class Prover:
         self.side: list[Term] = [*run.side, *self.universe.assumed]
         self.impossible: dict[str, frozenset[str]] = {}
         self.open_branches: dict[solving.Session, list[Term]] = {}
-        self.guesses: dict[str, list[frozenset[str]]] = {}
+        self.known: dict[str, list[frozenset[str]]] = {}
         self.reads = {one.name: walk.variables_used(one.body) for one in theorem.lemmas}
 
     def session(self, hypotheses: Mapping[str, Sequence[Any]], facts: Iterable[Any], part: int = 1) -> solving.Session:
         """Questions under these hypotheses and facts, with one `part` of the limit each."""
         return solving.Session(hypotheses, facts, self.limit // part, second=self.second)
+
+    def guesses(
+        self, lemma: str, core: frozenset[str] | None, hypotheses: Mapping[str, Sequence[Any]], facts: Sequence[Any]
+    ) -> Guesses:
+        """The few hypotheses to try first for a lemma's goals under these facts."""
+        return Guesses(self.session, self.known.setdefault(lemma, []), core, hypotheses, facts)
 
     def said(self) -> Counts:
         """The answers of the second solver so far."""
@@ -283,20 +297,22 @@ class Prover:
         whole: solving.Session | None = None
         said = self.said()
         if hypotheses and any(goals.values()) and (not cores or (IMPOSSIBLE, step.call) in cores):
-            never = Guesses(self, IMPOSSIBLE, cores.get((IMPOSSIBLE, step.call)), hypotheses, facts).ask(
-                z3.BoolVal(False)
-            )
+            small = self.guesses(IMPOSSIBLE, cores.get((IMPOSSIBLE, step.call)), hypotheses, facts)
+            never = small.ask(z3.BoolVal(False))
             if not never.proved:
                 whole = self.session(hypotheses, facts)
                 never = whole.ask(z3.BoolVal(False), part=32)
+            concerned = [found[name] for name, asked in goals.items() if asked]
+            answers = self.said() - said
+            concerned[0].again += answers  # once for all of them
             if never.proved:
                 self.impossible[step.call] = never.core
-                for name, asked in goals.items():
-                    found[name].core |= never.core if asked else frozenset()
-                    found[name].again += self.said() - said
+                for condition in concerned:
+                    condition.core |= never.core
+                    condition.unsure |= answers.given_up > 0
                 return
         for name, asked in goals.items():
-            small = Guesses(self, name, cores.get((name, step.action)), hypotheses, facts)
+            small = self.guesses(name, cores.get((name, step.action)), hypotheses, facts)
             whole = self._ask_all(step, asked, found[name], small, whole)
 
     def _ask_errorless(self, step: Step, condition: Condition, cores: Cores) -> None:
@@ -307,7 +323,7 @@ class Prover:
         parts = errorless.children() if z3.is_and(errorless) else [errorless]
         goal = Goal(ERRORLESS, (), tuple(Clause((), (), (), one) for one in parts))
         condition.goals += 1
-        small = Guesses(self, ERRORLESS, cores.get((ERRORLESS, step.action)), hypotheses, facts)
+        small = self.guesses(ERRORLESS, cores.get((ERRORLESS, step.action)), hypotheses, facts)
         self._ask_all(step, [goal], condition, small, None)
 
     def _ask_all(
@@ -327,7 +343,7 @@ class Prover:
                 where = f" for {', '.join(goal.path)}" if goal.path else ""
                 condition.open.append(f"{step.call}{where}: {answer.why}")
         condition.seconds += time.monotonic() - began
-        condition.again += self.said() - said
+        condition.answered(self.said() - said)
         return whole
 
     def insist(self, session: solving.Session, goal: Goal, step: Step) -> solving.Answer:
@@ -388,7 +404,7 @@ class Prover:
         found = clauses(run, lemma.body)
         hypotheses = self.before(lemma)
         facts = _distinct([*self.side, *run.side, *self.ends()])
-        small = Guesses(self, lemma.name, cores.get((lemma.name, ALWAYS)), hypotheses, facts)
+        small = self.guesses(lemma.name, cores.get((lemma.name, ALWAYS)), hypotheses, facts)
         whole: solving.Session | None = None
         for part in found:
             condition.goals += 1
@@ -401,7 +417,7 @@ class Prover:
             if not answer.proved:
                 condition.open.append(f"{', '.join(part.path) or 'any state'}: {answer.why}")
         condition.seconds = time.monotonic() - began
-        condition.again = self.said() - said
+        condition.answered(self.said() - said)
         return condition
 
     def before(self, lemma: Lemma) -> dict[str, list[Any]]:
@@ -442,53 +458,6 @@ class Prover:
                 return "sat"
             result = "unknown" if found == "unknown" else result
         return result
-
-
-class Guesses:
-    """Few hypotheses that may suffice for a lemma's goals: the kept core, or those that proved other goals of it."""
-
-    def __init__(
-        self,
-        prover: Prover,
-        lemma: str,
-        core: frozenset[str] | None,
-        hypotheses: Mapping[str, Sequence[Any]],
-        facts: Sequence[Any],
-    ) -> None:
-        self.prover, self.hypotheses, self.facts = prover, hypotheses, facts
-        self.known = prover.guesses.setdefault(lemma, [])
-        self.sessions: dict[frozenset[str], solving.Session] = {}
-        self.core = core if core is not None and core <= set(hypotheses) else None
-
-    def kept(self) -> solving.Session | None:
-        """A session with the kept core, None without one."""
-        if self.core is None or not self.hypotheses:
-            return None
-        if self.core not in self.sessions:
-            chosen = {one: self.hypotheses[one] for one in sorted(self.core)}
-            self.sessions[self.core] = self.prover.session(chosen, self.facts)
-        return self.sessions[self.core]
-
-    def ask(self, goal: Any) -> solving.Answer:
-        """The first guess that proves the goal."""
-        answer = solving.Answer(False)
-        if not self.hypotheses:
-            return answer
-        for guess in [self.core] if self.core is not None else self.known[:3]:
-            if guess is None or not guess <= set(self.hypotheses):
-                continue
-            if guess not in self.sessions:
-                chosen = {one: self.hypotheses[one] for one in sorted(guess)}
-                self.sessions[guess] = self.prover.session(chosen, self.facts, 1 if self.core else 4)
-            answer = self.sessions[guess].ask(goal)
-            if answer.proved:
-                return answer
-        return answer
-
-    def learn(self, answer: solving.Answer) -> None:
-        """Remembers the proofs of a goal, the latest first."""
-        if answer.proved and answer.core not in self.known:
-            self.known.insert(0, answer.core)
 
 
 def _distinct(terms: Iterable[Term]) -> list[Any]:

@@ -57,7 +57,7 @@ class Proof:
     @property
     def unsure(self) -> list[Condition]:
         """The conditions that the first solver has proved, and for which the second one has no proof."""
-        return [one for one in self.result.conditions if one.proved and one.again.given_up]
+        return [one for one in self.result.conditions if one.proved and one.unsure]
 
     @property
     def properties(self) -> list[str]:
