@@ -14,11 +14,26 @@ from typing import Any
 
 import z3
 
-from tidemark_conformance.prove import solving
+from tidemark_conformance.prove import recursive, solving
 from tidemark_conformance.prove.clauses import Clause, clauses
+from tidemark_conformance.prove.equality import same
 from tidemark_conformance.prove.inductive import Lemma, Theorem
 from tidemark_conformance.prove.second import Counts, Second
-from tidemark_conformance.prove.terms import Arr, Atom, Coded, Fun, Rec, Symbolic, Term, as_bool, conj
+from tidemark_conformance.prove.terms import (
+    Arr,
+    Atom,
+    Coded,
+    Fun,
+    Rec,
+    Symbolic,
+    Term,
+    as_bool,
+    below,
+    conj,
+    implies,
+    operator,
+)
+from tidemark_conformance.prove.triggers import quantified
 from tidemark_conformance.prove.universe import Step, Universe
 from tidemark_conformance.tla import walk
 from tidemark_conformance.tla.values import Fn, ModelValue
@@ -34,6 +49,9 @@ MOST_SIDES = 6
 MOST_CALLS = 40
 """The most questions about the sides of IFs that one goal is worth."""
 IMPOSSIBLE = "impossible"
+
+MEASURE = z3.Int("measure?")
+"""The number for which an induction shows a corollary, from all smaller ones."""
 
 Cores = Mapping[tuple[str, str], frozenset[str]]
 """(lemma, action) -> the names of the lemmas that proved it."""
@@ -113,6 +131,9 @@ class Prover:
         for corollary in theorem.corollaries:
             self.hypotheses[corollary.name] = [one.hypothesis() for one in clauses(run, corollary.body)]
         self.side: list[Term] = [*run.side, *self.universe.assumed]
+        run = self.universe.evaluator(self.universe.state, "guard")
+        self.constraints = [one.hypothesis() for each in theorem.constraints for one in clauses(run, each.body)]
+        self.side += run.side
         self.impossible: dict[str, frozenset[str]] = {}
         self.open_branches: dict[solving.Session, list[Term]] = {}
         self.guesses: dict[str, list[frozenset[str]]] = {}
@@ -279,7 +300,7 @@ class Prover:
         cores: Cores,
     ) -> None:
         hypotheses = self.hypotheses if step.action != INIT else {}
-        facts = [step.guard, *_distinct(side)]
+        facts = [step.guard, *self.allowed(step), *_distinct(side)]
         whole: solving.Session | None = None
         said = self.said()
         if hypotheses and any(goals.values()) and (not cores or (IMPOSSIBLE, step.call) in cores):
@@ -302,7 +323,7 @@ class Prover:
     def _ask_errorless(self, step: Step, condition: Condition, cores: Cores) -> None:
         """The condition that the action is evaluated without an error: its guard is no fact there."""
         hypotheses = self.hypotheses if step.action != INIT else {}
-        facts = [step.given, *_distinct([*self.side, *step.side])]
+        facts = [step.given, *self.allowed(step), *_distinct([*self.side, *step.side])]
         errorless = step.errorless
         parts = errorless.children() if z3.is_and(errorless) else [errorless]
         goal = Goal(ERRORLESS, (), tuple(Clause((), (), (), one) for one in parts))
@@ -379,6 +400,10 @@ class Prover:
             core |= answer.core
         return solving.Answer(True, core)
 
+    def allowed(self, step: Step) -> list[Any]:
+        """What the CONSTRAINTs say of the state before a step."""
+        return self.constraints if step.action != INIT else []
+
     def _implied(self, lemma: Lemma, cores: Cores) -> Condition:
         condition = Condition(lemma.name, ALWAYS)
         began, said = time.monotonic(), self.said()
@@ -387,15 +412,21 @@ class Prover:
         run = self.universe.evaluator(self.universe.state, reading)
         found = clauses(run, lemma.body)
         hypotheses = self.before(lemma)
+        smaller = self.smaller(found) if lemma in self.theorem.corollaries else []
+        if smaller:
+            hypotheses = {**hypotheses, lemma.name: smaller}
         facts = _distinct([*self.side, *run.side, *self.ends()])
         small = Guesses(self, lemma.name, cores.get((lemma.name, ALWAYS)), hypotheses, facts)
         whole: solving.Session | None = None
         for part in found:
             condition.goals += 1
-            answer = small.ask(part.body)
+            goal = part.body
+            if smaller and is_counted(part):
+                goal = implies(conj(recursive.unfolded(part.bound[0]), same(part.bound[0], MEASURE)), goal)
+            answer = small.ask(goal)
             if not answer.proved:
                 whole = whole or self.session(hypotheses, facts)
-                answer = whole.ask(part.body)
+                answer = whole.ask(goal)
                 small.learn(answer)
             condition.core |= answer.core
             if not answer.proved:
@@ -403,6 +434,18 @@ class Prover:
         condition.seconds = time.monotonic() - began
         condition.again = self.said() - said
         return condition
+
+    @staticmethod
+    def smaller(found: Sequence[Clause]) -> list[Any]:
+        """A corollary for all numbers below MEASURE, where its first bound number counts from a known one on.
+
+        It is shown for MEASURE from that: by induction it holds of every number.
+        """
+        return [
+            quantified(one.bound, as_bool(implies(below(one.bound[0], MEASURE), one.body)))
+            for one in found
+            if is_counted(one)
+        ]
 
     def before(self, lemma: Lemma) -> dict[str, list[Any]]:
         """The hypotheses from which a corollary or property is to follow: lemmas, and the corollaries before it."""
@@ -436,7 +479,7 @@ class Prover:
             one = solving.solver(limit, models=True)
             for terms in self.hypotheses.values():
                 one.add(*terms)
-            one.add(as_bool(step.guard), *map(as_bool, _distinct([*self.side, *step.side])))
+            one.add(as_bool(step.guard), *map(as_bool, _distinct([*self.allowed(step), *self.side, *step.side])))
             found = str(one.check())
             if found == "sat":
                 return "sat"
@@ -489,6 +532,17 @@ class Guesses:
         """Remembers the proofs of a goal, the latest first."""
         if answer.proved and answer.core not in self.known:
             self.known.insert(0, answer.core)
+
+
+def is_counted(part: Clause) -> bool:
+    """Whether the first number that a clause binds begins at a known one."""
+    if not part.bound:
+        return False
+    first = part.bound[0]
+    starts = (
+        operator(one) == z3.Z3_OP_GE and one.arg(0).eq(first) and z3.is_int_value(one.arg(1)) for one in part.given
+    )
+    return any(starts)
 
 
 def _distinct(terms: Iterable[Term]) -> list[Any]:
