@@ -242,4 +242,6 @@ def extreme_of(expr: Choose) -> str:
     names = [side.uid if isinstance(side, Local) else None for side in sides]
     if compared.name == "ge":
         names.reverse()
-    return {(expr.binder.uid, other.uid): "least", (other.uid, expr.binder.uid): "greatest"}.get(tuple(names), "")
+    if names == [expr.binder.uid, other.uid]:
+        return "least"
+    return "greatest" if names == [other.uid, expr.binder.uid] else ""

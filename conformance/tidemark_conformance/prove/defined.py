@@ -1,8 +1,9 @@
 """Symbols that axioms define: the least of a set of numbers, and folds of sequences of any length.
 
 A definition names every number that its text reads and that is no part of it, and is for all of these at once. So two
-places with the same text have the same symbols. An axiom here defines a symbol by total functions of others. There is
-always such a symbol, whatever state the solver looks at.
+places with the same text have the same symbols. It must have symbols that fulfil it for every such number, predicate
+and operation that it reads, whatever state the solver looks at. So an argument is a symbol or its application, never a
+sum or an IF: two arguments that depend on each other could not be chosen apart.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from typing import Any
 
 import z3
 
-from tidemark_conformance.prove.terms import Symbolic, Term, as_bool, fresh
+from tidemark_conformance.prove.terms import Symbolic, Term, as_bool, fresh, operator
 from tidemark_conformance.prove.triggers import quantified
 
 UNNAMED = "?"
@@ -83,7 +84,7 @@ def _closed(bound: tuple[Any, ...], body: Any) -> Any:
 
 
 def _outside(bodies: list[Any], bound: list[Any]) -> list[Any]:
-    """The numbers that a definition reads: the largest terms without a symbol of its own, each once, in order."""
+    """The numbers that a definition reads: the largest applications without its own symbols, each once, in order."""
     own = {one.get_id() for one in bound}
     verdicts: dict[int, bool] = {}
     found: dict[int, Any] = {}
@@ -104,9 +105,8 @@ def _outside(bodies: list[Any], bound: list[Any]) -> list[Any]:
     def visit(node: Any) -> None:
         if z3.is_quantifier(node):
             visit(node.body())
-        elif z3.is_int(node) and not inner(node):
-            if not z3.is_int_value(node):
-                found.setdefault(node.get_id(), node)
+        elif z3.is_int(node) and operator(node) == z3.Z3_OP_UNINTERPRETED and not inner(node):
+            found.setdefault(node.get_id(), node)
         elif z3.is_app(node):
             for child in node.children():
                 visit(child)

@@ -13,7 +13,7 @@ from typing import Any
 import z3
 
 from tidemark_conformance.prove.defined import Piece, define, symbol
-from tidemark_conformance.prove.equality import same
+from tidemark_conformance.prove.equality import choice, same
 from tidemark_conformance.prove.sorts import SAtom, SBool, SInt, Sort, SRec, SSeq
 from tidemark_conformance.prove.terms import (
     NOTHING,
@@ -80,7 +80,7 @@ def selected(
             there, here = holds(source(i))[0], holds(k)[0]
         there = conj(at_most(1, source(i)), at_most(source(i), items.last), there)
         pieces = [
-            Piece((), at_most(0, length)),
+            Piece((), conj(at_most(0, length), at_most(length, choice(at_most(0, items.last), items.last, 0)))),
             Piece(
                 (i,),
                 implies(
