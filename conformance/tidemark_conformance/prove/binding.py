@@ -125,6 +125,9 @@ class Binding(Operators):
             return self.truth(expr.body, {**env, expr.binder.uid: x})
 
         base = domain.base if isinstance(domain, Filtered) else domain
+        if isinstance(base, Range) and base.high is not None and self.most_elements is not None:
+            base = Range(base.low, base.high, self.most_elements if base.cap is None else base.cap)
+            domain = Filtered(base, domain.holds) if isinstance(domain, Filtered) else base
         if isinstance(base, Range) and numbers(base) is None:
             value, good = self.chosen_number(expr, domain, base, holds)
             return value, conj(ok, good)

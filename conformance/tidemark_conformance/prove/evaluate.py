@@ -113,6 +113,8 @@ class Evaluator(Functions):
         self.branches: list[Term] = []
         self.recording = False
         self.total = False
+        self.most_elements: int | None = None
+        """How many elements a sequence without a known end may have, where that is so: for comparisons with TLC."""
         self.orders = True
         """Whether folds of sets must not depend on the order: in proofs, where model values are exchanged."""
         self.reading = reading

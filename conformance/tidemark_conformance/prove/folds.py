@@ -59,7 +59,9 @@ class Folds(Binding):
             items = elements(collection)
         else:
             collection = as_array(collection)
-            listed = numbers(Range(1, collection.last, collection.cap))
+            listed = numbers(
+                Range(1, collection.last, self.most_elements if collection.cap is None else collection.cap)
+            )
             if listed is None:
                 value, fine = self.long(expr, collection, result, step, env)
                 return value, conj(*goods, fine)
@@ -99,8 +101,6 @@ class Folds(Binding):
                 found, ok, name = recursive.selected(self.defining, holds, items, self.boundaries, self.side, self.kept)
                 self.lengths.add(f"{name}.len")
                 return found, ok
-            if not self.orders:
-                self.side += [recursive.unfolded(at) for at in range(1, recursive.MOST_UNFOLDED + 1)]
             return recursive.folded(self.defining, step, start, items, self.boundaries, self.side, self.kept)
         finally:
             self.recording = before

@@ -57,6 +57,7 @@ class Operators:
     decided: Callable[[Term], Term]
     implied: Callable[[Term], Term]
     defining: Callable[[], Any]
+    most_elements: int | None
     refuse: Callable[..., Exception]
     assuming: Any
     counted: Callable[[Term, int], Term]

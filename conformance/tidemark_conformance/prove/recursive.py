@@ -37,9 +37,6 @@ from tidemark_conformance.prove.terms import (
     within,
 )
 
-MOST_UNFOLDED = 64
-"""How many elements a fold unfolds by itself where the state is known, for comparisons with TLC."""
-
 Step = Callable[[Symbolic, Symbolic], Meaning]
 """(an element, what is found so far) -> what is found with it."""
 
