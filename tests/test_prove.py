@@ -227,7 +227,7 @@ def test_idempotence_is_proved_as_far_as_a_few_actions_go(action: str) -> None:
 @pytest.mark.parametrize(
     ("name", "rule", "lemma", "action"),
     [
-        ("IdempotentProducerInductive", "EpochNotOlder", "LogEpochsAscend", "AppendBatch"),
+        ("IdempotentProducerInductive", "FirstSequenceIsZero", "InFlightIsNotOvertaken", "AppendBatch"),
         ("IdempotentProducerInductive", "StateOutlivesRetries", "NoEntryIsLater", "ExpireProducer"),
         ("ReplicationInductive", "SliceNotTruncated", "RecordsContinueLog", "ReadFetch"),
         ("ReplicationCommitInductive", "AckAllOnlyBelowHw", "AckedIsCommitted", "CompleteProduce"),
@@ -539,10 +539,9 @@ def test_a_question_of_several_conditions_is_counted_once(monkeypatch: pytest.Mo
 def test_what_a_second_solver_denies_is_open(monkeypatch: pytest.MonkeyPatch) -> None:
     real = solving.Session._add
 
-    def deaf(self: solving.Session, term: Any) -> None:
+    def deaf(self: solving.Session, terms: list[Any]) -> None:
         """Z3 is told of a contradiction that is in no question's text."""
-        real(self, term)
-        real(self, z3.BoolVal(False))
+        real(self, [*terms, z3.BoolVal(False)])
 
     monkeypatch.setattr(solving.Session, "_add", deaf)
     assert proving.Prover(theorem("TwoPhaseInductive"), ["PreparedWaits"]).judge().closed

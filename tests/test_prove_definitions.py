@@ -15,7 +15,17 @@ from tidemark_conformance.prove import recursive  # noqa: E402
 from tidemark_conformance.prove.defined import Piece, define, symbol  # noqa: E402
 from tidemark_conformance.prove.equality import same  # noqa: E402
 from tidemark_conformance.prove.sorts import sequence  # noqa: E402
-from tidemark_conformance.prove.terms import Arr, as_bool, at_most, below, conj, fresh, implies, neg  # noqa: E402
+from tidemark_conformance.prove.terms import (  # noqa: E402
+    Arr,
+    as_bool,
+    at_most,
+    below,
+    conj,
+    fresh,
+    implies,
+    neg,
+    settled,
+)
 
 SEQUENCES = [values for length in range(4) for values in itertools.product((0, 1, 2), repeat=length)]
 
@@ -94,3 +104,13 @@ def test_an_argument_is_no_sum() -> None:
     found, _ = least(lambda k: below(k, a + 3), a + 1, known_, side)
     assert [str(arg) for arg in found.children()] == ["a"]
     implied([*side], conj(at_most(found, a + 1), neg(below(found, a + 1))))
+
+
+def test_a_term_does_not_depend_on_what_was_made_before() -> None:
+    """The solver's answers depend on the order of a term's parts, so that order has to be the text's."""
+    context = z3.Context()
+    x, y, z = z3.Ints("x y z", context)
+    early = z3.Not(y == z)
+    assert (
+        str(settled(z3.If(z3.Or(x == 7, early), z3.IntVal(1, context), x + 0))) == "If(Or(x == 7, Not(y == z)), 1, x)"
+    )
