@@ -276,13 +276,17 @@ Remember(e, r, offset) ==
      batches |-> Last((IF RememberWindow(e, r) THEN e.batches ELSE <<>>)
                           \o <<[sequence |-> r.sequence, offset |-> offset]>>, Window)]
 
+\* The places in a log of the batches of a producer's latest epoch.
+Latest(pid, batches) ==
+    FoldSeq(LAMBDA i, run : IF batches[i].pid # pid THEN run
+                            ELSE IF run = <<>> THEN <<i>>
+                            ELSE IF batches[run[1]].epoch = batches[i].epoch THEN Append(run, i)
+                            ELSE <<i>>,
+            <<>>, [i \in 1..Len(batches) |-> i])
+
 \* The entry of a producer by the batches of a log: the last of its latest epoch.
 Replay(pid, batches) ==
-    LET latest == FoldSeq(LAMBDA i, run : IF batches[i].pid # pid THEN run
-                                          ELSE IF run = <<>> THEN <<i>>
-                                          ELSE IF batches[run[1]].epoch = batches[i].epoch THEN Append(run, i)
-                                          ELSE <<i>>,
-                          <<>>, [i \in 1..Len(batches) |-> i])
+    LET latest == Latest(pid, batches)
         kept   == Last(latest, IF Has("RememberWindow") THEN Window ELSE 1)
     IN  IF latest = <<>> THEN NoEntry
         ELSE [epoch |-> batches[latest[1]].epoch,

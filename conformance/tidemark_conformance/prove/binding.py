@@ -7,6 +7,7 @@ from typing import Any
 
 import z3
 
+from tidemark_conformance.prove.defined import Piece, define, symbol
 from tidemark_conformance.prove.equality import choice, elements, merged, same
 from tidemark_conformance.prove.operators import Operators
 from tidemark_conformance.prove.terms import (
@@ -18,6 +19,7 @@ from tidemark_conformance.prove.terms import (
     Range,
     Symbolic,
     Term,
+    at_most,
     conj,
     disj,
     fresh,
@@ -27,7 +29,7 @@ from tidemark_conformance.prove.terms import (
     total,
     within,
 )
-from tidemark_conformance.tla.ir import Choose, Expr, Op, Quant, SetFilter
+from tidemark_conformance.tla.ir import Choose, Expr, Local, Op, Quant, SetFilter
 from tidemark_conformance.tla.typeok import strip
 
 
@@ -123,8 +125,12 @@ class Binding(Operators):
             return self.truth(expr.body, {**env, expr.binder.uid: x})
 
         base = domain.base if isinstance(domain, Filtered) else domain
+        if isinstance(base, Range) and base.high is not None and self.most_elements is not None:
+            base = Range(base.low, base.high, self.most_elements if base.cap is None else base.cap)
+            domain = Filtered(base, domain.holds) if isinstance(domain, Filtered) else base
         if isinstance(base, Range) and numbers(base) is None:
-            raise self.refuse("CHOOSE over numbers without a bound", "choose from a finite set")
+            value, good = self.chosen_number(expr, domain, base, holds)
+            return value, conj(ok, good)
         items = elements(domain)
         if not items:
             return NOTHING, False
@@ -141,6 +147,39 @@ class Binding(Operators):
         only = same(total(condition for condition, _ in judged), 1)
         return found, conj(*goods, only)
 
+    def chosen_number(
+        self, expr: Choose, domain: Range | Filtered, base: Range, holds: Callable[[Symbolic], tuple[Term, Term]]
+    ) -> Meaning:
+        """CHOOSE over numbers that cannot be listed: a symbol that is a witness if there is any.
+
+        A set of integers that has an element has a least one where the range has a start, and a greatest one where it
+        has an end. Where the text asks for these, an axiom says so.
+        """
+        extreme = extreme_of(expr)
+        if extreme == "greatest" and base.high is None:
+            extreme = ""
+
+        def inside(x: Term) -> Term:
+            return conj(*within(x, base), domain.holds(x)[0] if isinstance(domain, Filtered) else True)
+
+        def witness(x: Term) -> Term:
+            return inside(x) if extreme else conj(inside(x), holds(x)[0])
+
+        def build(name: str, args: tuple[Term, ...]) -> tuple[Symbolic, list[Piece]]:
+            one, x = symbol(name, args), fresh(expr.binder.name)
+            with self.defining():
+                some, this = witness(x), witness(one)
+            order = {"least": at_most(one, x), "greatest": at_most(x, one)}.get(extreme, True)
+            return one, [Piece((x,), implies(some, conj(this, order)))]
+
+        found, _ = define(build, "chosen", self.boundaries, self.side, self.kept)
+        if extreme:
+            return found, inside(found)
+        x = fresh(expr.binder.name)
+        only = implies(witness(x), same(x, found))
+        fine, _ = self.each("forall", domain, expr.binder.name, lambda x: (holds(x)[1], True))
+        return found, conj(fine, witness(found), only if isinstance(only, bool) else z3.ForAll([x], only))
+
     def filtered(self, expr: SetFilter, env: Env) -> Meaning:
         domain, ok = self.value(expr.binder.domain, env)
 
@@ -149,11 +188,11 @@ class Binding(Operators):
 
         base = domain.base if isinstance(domain, Filtered) else domain
         if isinstance(base, Range) and numbers(base) is None:
-            if isinstance(domain, Filtered):
-                raise self.refuse("a filter of a filter of numbers", "write one filter")
             inside = self.later(holds)
             fine, _ = self.each("forall", domain, expr.binder.name, lambda x: (self.has_value(holds, x), True))
-            return Filtered(domain, inside), conj(ok, fine)
+            if isinstance(domain, Filtered):
+                inside = both(domain.holds, inside)
+            return Filtered(base, inside), conj(ok, fine)
         items: list[tuple[Term, Symbolic]] = []
         goods: list[Term] = [ok]
         for guard, item in elements(domain):
@@ -180,3 +219,32 @@ class Binding(Operators):
             items += [(conj(guard, own), value) for own, value in inner.items]
             goods.append(implies(guard, good))
         return merged(items), conj(*goods)
+
+
+def both(
+    first: Callable[[Term], tuple[Term, Term]], second: Callable[[Term], tuple[Term, Term]]
+) -> Callable[[Term], tuple[Term, Term]]:
+    """The filter of a filter: the second is asked of the members of the first."""
+
+    def holds(x: Term) -> tuple[Term, Term]:
+        (true, ok), (then, good) = first(x), second(x)
+        return conj(true, then), conj(ok, implies(true, good))
+
+    return holds
+
+
+def extreme_of(expr: Choose) -> str:
+    r"""Whether CHOOSE asks for the "least" or the "greatest" of a set S: `CHOOSE i \in S : \A j \in S : i <= j`."""
+    body, domain = strip(expr.body), strip(expr.binder.domain)
+    if not isinstance(body, Quant) or body.kind != "forall" or len(body.binders) != 1 or not isinstance(domain, Local):
+        return ""
+    other, compared = body.binders[0], strip(body.body)
+    if strip(other.domain) != domain or not isinstance(compared, Op) or compared.name not in ("le", "ge"):
+        return ""
+    sides = [strip(side) for side in compared.args]
+    names = [side.uid if isinstance(side, Local) else None for side in sides]
+    if compared.name == "ge":
+        names.reverse()
+    if names == [expr.binder.uid, other.uid]:
+        return "least"
+    return "greatest" if names == [other.uid, expr.binder.uid] else ""

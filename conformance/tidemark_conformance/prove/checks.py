@@ -160,7 +160,8 @@ def _check(term: Any, axioms: Sequence[Any]) -> Any:
 
 def _only(term: Any, axioms: Sequence[Any]) -> int:
     """The one value of a number whose fresh symbols the axioms decide. Raises EvaluationError where they do not."""
-    solver, value = z3.Solver(), z3.Int("value?")
+    # This solver does not put the term in the value's place: a model has no number for a term with quantifiers.
+    solver, value = z3.SimpleSolver(), z3.Int("value?")
     solver.set("rlimit", RESOURCES)
     solver.add(*axioms, value == term)
     if solver.check() == z3.sat:

@@ -71,15 +71,18 @@ _KEEPING = frozenset(["and", "or", "not", "implies", "in", "notin"])
 class Lazy:
     """A LET definition: evaluated at its first use, with the facts known where it stands.
 
-    One that is not `kept` is evaluated at each use: it reads next values, which the sides of an IF give differently.
+    One that is not `kept` is evaluated at each use: it reads next values, which the sides of an IF give differently, or
+    it is used in a definition, for which errors do not count.
     """
 
-    def __init__(self, compute: Callable[[], Meaning], kept: bool = True) -> None:
+    def __init__(self, compute: Callable[[], Meaning], kept: Callable[[], bool] = lambda: True) -> None:
         self._compute, self._kept = compute, kept
         self._found: Meaning | None = None
 
     def __call__(self) -> Meaning:
-        if self._found is None or not self._kept:
+        if not self._kept():
+            return self._compute()
+        if self._found is None:
             self._found = self._compute()
         return self._found
 
@@ -109,6 +112,9 @@ class Evaluator(Functions):
         self.lengths = set[str]() if lengths is None else lengths
         self.branches: list[Term] = []
         self.recording = False
+        self.total = False
+        self.most_elements: int | None = None
+        """How many elements a sequence without a known end may have, where that is so: for comparisons with TLC."""
         self.orders = True
         """Whether folds of sets must not depend on the order: in proofs, where model values are exchanged."""
         self.reading = reading
@@ -161,13 +167,30 @@ class Evaluator(Functions):
             return found.union(*(self._ids(neg(part)) for part in parts_of(parts_of(term)[0])))
         return found
 
+    @contextlib.contextmanager
+    def defining(self) -> Iterator[None]:
+        """Within it values are those of total functions: what TLC reports as an error is no matter.
+
+        For the axioms of symbols, whose texts are then the same wherever a sequence ends. They mean the specification's
+        values where these exist, and the condition for that is made outside.
+        """
+        before, self.total = self.total, True
+        try:
+            yield
+        finally:
+            self.total = before
+
     def decided(self, term: Term) -> Term:
+        """A condition without which there is no value, or True where the facts imply it syntactically."""
+        return True if self.total else self.implied(term)
+
+    def implied(self, term: Term) -> Term:
         """A condition, or True where the facts imply it syntactically."""
         if isinstance(term, bool) or term.get_id() in self.facts:
             return True if not isinstance(term, bool) else term
         if operator(term) == z3.Z3_OP_AND:
-            return conj(*(self.decided(part) for part in parts_of(term)))
-        if operator(term) == z3.Z3_OP_OR and any(self.decided(part) is True for part in parts_of(term)):
+            return conj(*(self.implied(part) for part in parts_of(term)))
+        if operator(term) == z3.Z3_OP_OR and any(self.implied(part) is True for part in parts_of(term)):
             return True
         return term
 
@@ -284,7 +307,7 @@ class Evaluator(Functions):
             finally:
                 self.facts, self.bound, self.loc = before
 
-        return Lazy(run, kept)
+        return Lazy(run, lambda: kept and not self.total)
 
     def later(self, compute: Callable[..., Any]) -> Callable[..., Any]:
         """The same for a function of indices."""

@@ -8,10 +8,12 @@ from collections.abc import Callable
 import z3
 
 from tidemark_conformance.errors import Unsupported
+from tidemark_conformance.prove import recursive
 from tidemark_conformance.prove.binding import Binding
 from tidemark_conformance.prove.equality import choice, elements, same
 from tidemark_conformance.prove.operators import as_array
 from tidemark_conformance.prove.terms import (
+    Arr,
     Coded,
     Env,
     Meaning,
@@ -27,7 +29,9 @@ from tidemark_conformance.prove.terms import (
     numbers,
     within,
 )
-from tidemark_conformance.tla.ir import Fold
+from tidemark_conformance.tla import walk
+from tidemark_conformance.tla.ir import Expr, Fold, If, Local, Op, TupleLit
+from tidemark_conformance.tla.typeok import strip
 
 MOST_ORDERED = 4
 """The most elements of a set that are folded in every order."""
@@ -41,6 +45,7 @@ class Folds(Binding):
     orders: bool
     recording: bool
     branch: Callable[[Term], None]
+    lengths: set[str]
 
     def folded(self, expr: Fold, env: Env) -> Meaning:
         collection, ok = self.value(expr.collection, env)
@@ -54,9 +59,12 @@ class Folds(Binding):
             items = elements(collection)
         else:
             collection = as_array(collection)
-            listed = numbers(Range(1, collection.last, collection.cap))
+            listed = numbers(
+                Range(1, collection.last, self.most_elements if collection.cap is None else collection.cap)
+            )
             if listed is None:
-                raise self.refuse("FoldSeq over a sequence of any length", "keep its capacity bounded (KeptBounds)")
+                value, fine = self.long(expr, collection, result, step, env)
+                return value, conj(*goods, fine)
             items = [(conj(*within(i, Range(1, collection.last))), collection.get(i)) for i in listed]
             goods.append(same(collection.low, 1))
         start = result
@@ -72,6 +80,30 @@ class Folds(Binding):
             if len(working) > 1:
                 goods.append(self.orderless(start, result, working, step))
         return result, conj(*goods)
+
+    def long(
+        self,
+        expr: Fold,
+        items: Arr,
+        start: Symbolic,
+        step: Callable[[Symbolic, Symbolic], Meaning],
+        env: Env,
+    ) -> Meaning:
+        """A fold of a sequence of any length: SelectSeq, or by recursion."""
+        before, self.recording = self.recording, False
+        try:
+            test = selection(expr)
+            if test is not None:
+
+                def holds(index: Term) -> tuple[Term, Term]:
+                    return self.truth(test, {**env, expr.element: items.get(index)})
+
+                found, ok, name = recursive.selected(self.defining, holds, items, self.boundaries, self.side, self.kept)
+                self.lengths.add(f"{name}.len")
+                return found, ok
+            return recursive.folded(self.defining, step, start, items, self.boundaries, self.side, self.kept)
+        finally:
+            self.recording = before
 
     def idle(self, guard: Term, item: Symbolic, step: Callable[[Symbolic, Symbolic], Meaning]) -> bool:
         """Whether an element of a fold leaves every accumulator as it is, without looking at it."""
@@ -147,3 +179,19 @@ class Folds(Binding):
         solver.set("rlimit", RESOURCES)
         solver.add(z3.Not(as_bool(conj(*wanted))))
         return bool(solver.check() == z3.unsat)
+
+
+def selection(expr: Fold) -> Expr | None:
+    """The test of a fold that is SelectSeq, None for another one."""
+    body, start = strip(expr.body), strip(expr.start)
+    if expr.kind != "seq" or start != TupleLit(()) or not isinstance(body, If):
+        return None
+    kept = strip(body.then)
+    if not isinstance(kept, Op) or kept.name != "append":
+        return None
+    before, whole, item = map(strip, (body.orelse, *kept.args))
+    named = [one.uid if isinstance(one, Local) else None for one in (before, whole, item)]
+    if named != [expr.accumulator, expr.accumulator, expr.element]:
+        return None
+    mentions = any(isinstance(node, Local) and node.uid == expr.accumulator for node in walk.walk(body.condition))
+    return None if mentions else body.condition

@@ -58,7 +58,7 @@ class Functions(Folds):
                 "forall", domain, binder.name, lambda x: (self.value(expr.body, {**env, binder.uid: x})[1], True)
             )
             low, high = domain.low, domain.high
-            if z3.is_expr(high) and not (known(low) and low == 1 and self.least(high) >= 0):
+            if z3.is_expr(high) and not self.reaches(low, high):
                 high = choice(at_most(settled(low - 1), high), high, settled(low - 1))
             ordered = z3.is_expr(high) or (known(low) and known(high) and high >= low - 1)
             return Arr(low, high, self.later(image), cap, domain.end, ordered), conj(ok, fine)
@@ -68,6 +68,12 @@ class Functions(Folds):
         images = [self.value(expr.body, {**env, binder.uid: item}) for _, item in items]
         forms = tuple(item for _, item in items)
         return Fun(tuple(map(self.plain, forms)), forms, tuple(v for v, _ in images)), conj(ok, *(g for _, g in images))
+
+    def reaches(self, low: Term, high: Term) -> bool:
+        """Whether the end of a range is known to be no less than the number before its start."""
+        if known(low) and low == 1 and self.least(high) >= 0:
+            return True
+        return self.implied(at_most(settled(low - 1), high)) is True
 
     def least(self, term: Term) -> int:
         """A lower bound of a length or count term: 0 where it is known to be one, else -1."""

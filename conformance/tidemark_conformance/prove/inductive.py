@@ -50,7 +50,8 @@ class Theorem:
     """The claim of a module and a cfg: lemmas that are inductive together, and what they imply.
 
     `corollaries`: state properties that each follow from the lemmas and the corollaries before it. `given`: those of
-    the lemmas that the theorem `rests_on` has shown to hold in every run. `implied`: state properties. `steps`:
+    the lemmas that the theorem `rests_on` has shown to hold in every run. `constraints`: the cfg's CONSTRAINTs; no step
+    is taken from a state in which one is false, as in TLC. `implied`: state properties. `steps`:
     properties of steps. `bounded`: everything finite in the claim, in words.
     """
 
@@ -64,6 +65,7 @@ class Theorem:
     rests_on: str | None = None
     given: frozenset[str] = frozenset()
     corollaries: tuple[Lemma, ...] = ()
+    constraints: tuple[Lemma, ...] = ()
 
     def universe(self, without: Iterable[str] | None = None) -> Universe:
         """The specification's terms, with the cfg's rules or without these."""
@@ -106,7 +108,7 @@ def read(name: str, module: Path, cfg: Path, above: tuple[str, ...] = ()) -> The
     if INDUCTIVE not in known:
         raise Unusable(f"{module} does not define {INDUCTIVE}: define it as a conjunction of lemmas")
     require_behaviours(module, asked)
-    spec = load(module, cfg, also=[INDUCTIVE, *({KEPT_BOUNDS, RESTS_ON, COROLLARIES} & known)])
+    spec = load(module, cfg, also=[INDUCTIVE, *asked.constraints, *({KEPT_BOUNDS, RESTS_ON, COROLLARIES} & known)])
     named = spec.module.definitions
     kept: frozenset[str] = frozenset()
     if KEPT_BOUNDS in named:
@@ -124,11 +126,13 @@ def read(name: str, module: Path, cfg: Path, above: tuple[str, ...] = ()) -> The
             raise Unusable(f"{module}: {types} is no conjunct of {INDUCTIVE}, and the terms follow its types: add it")
     implied = tuple(_plain(named[one]) for one in asked.invariants if one != INDUCTIVE)
     steps = tuple(_plain(one) for one in spec.properties)
+    constraints = tuple(_plain(named[one]) for one in asked.constraints)
     base = evaluate_constant(named[RESTS_ON].body, spec.constants) if RESTS_ON in named else None
     if base is not None and base in (name, *above):
         raise Unusable(f"{module} rests on {base}, which rests on it: correct {RESTS_ON}")
-    given = _given(base, spec, lemmas, kept, module, (*above, name)) if base is not None else frozenset()
-    return Theorem(name, spec, lemmas, implied, steps, kept, _bounded(spec, kept), base, given, corollaries)
+    given = _given(base, spec, lemmas, kept, constraints, module, (*above, name)) if base is not None else frozenset()
+    bounded = (*_bounded(spec, kept), *(f"every state but the last: {one.name}" for one in constraints))
+    return Theorem(name, spec, lemmas, implied, steps, kept, bounded, base, given, corollaries, constraints)
 
 
 def _given(
@@ -136,6 +140,7 @@ def _given(
     spec: Specification,
     lemmas: tuple[Lemma, ...],
     kept: frozenset[str],
+    constraints: tuple[Lemma, ...],
     module: Path,
     above: tuple[str, ...],
 ) -> frozenset[str]:
@@ -146,6 +151,8 @@ def _given(
     other = read(base, beside / f"{base}.tla", beside / f"{base}.cfg", above)
     if (other.spec.hash, other.spec.constants, other.kept) != (spec.hash, spec.constants, kept):
         raise Unusable(f"{module} rests on {base}, whose constants or bounds are others: give both the same")
+    if [one.body for one in other.constraints] != [one.body for one in constraints]:
+        raise Unusable(f"{module} rests on {base}, whose CONSTRAINTs are others: give both the same")
     if _whole(other.spec.module) != _whole(spec.module):
         raise Unusable(f"{module} rests on {base}, whose variables or history are others: give both the same")
     shown = {one.name: one.body for one in other.lemmas}

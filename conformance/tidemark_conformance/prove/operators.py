@@ -55,6 +55,9 @@ class Operators:
     conjunction: Callable[[list[Callable[[], tuple[Term, Term]]]], tuple[Term, Term]]
     disjunction: Callable[[list[Callable[[], tuple[Term, Term]]]], tuple[Term, Term]]
     decided: Callable[[Term], Term]
+    implied: Callable[[Term], Term]
+    defining: Callable[[], Any]
+    most_elements: int | None
     refuse: Callable[..., Exception]
     assuming: Any
     counted: Callable[[Term, int], Term]
@@ -340,7 +343,8 @@ class Operators:
     def of_subseq(self, value: Symbolic, first: Symbolic, last: Symbolic) -> Meaning:
         value, first, last = as_array(value), as_int(first), as_int(last)
         some = at_most(first, last)
-        length = settled(choice(some, settled(last - first + 1), 0))
+        ordered = self.implied(at_most(settled(first - 1), last)) is True
+        length = settled(choice(True if ordered else some, settled(last - first + 1), 0))
         caps = [cap for cap in (value.cap, self.most(last) if known(first) and first == 1 else None) if cap is not None]
         cap = min(caps) if caps else None
         before = self.most(length)
@@ -434,11 +438,29 @@ def _union(a: Symbolic, b: Symbolic) -> Symbolic:
     return merged([*elements(a), *elements(b)])
 
 
+def _long(value: Symbolic) -> Range | None:
+    """The range of a set of numbers that cannot be listed, None for another set."""
+    base = value.base if isinstance(value, Filtered) else value
+    return base if isinstance(base, Range) and numbers(base) is None else None
+
+
+def _kept(value: Symbolic, base: Range, keeps: Callable[[Term], Term]) -> Filtered:
+    """The elements of a set of numbers in this range that `keeps` holds of. It is no error to ask of any."""
+    own = value.holds if isinstance(value, Filtered) else lambda k: (True, True)
+    return Filtered(base, lambda k: (conj(own(k)[0], keeps(k)), own(k)[1]))
+
+
 def _intersection(a: Symbolic, b: Symbolic) -> Symbolic:
+    if (base := _long(a)) is not None and _long(b) is not None:
+        return _kept(a, base, lambda k: member(k, b))
+    if _long(a) is not None:
+        a, b = b, a
     return merged((conj(guard, member(item, b)), item) for guard, item in elements(a))
 
 
 def _difference(a: Symbolic, b: Symbolic) -> Symbolic:
+    if (base := _long(a)) is not None:
+        return _kept(a, base, lambda k: neg(member(k, b)))
     return merged((conj(guard, neg(member(item, b))), item) for guard, item in elements(a))
 
 

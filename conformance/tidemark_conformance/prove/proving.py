@@ -14,7 +14,7 @@ from typing import Any
 
 import z3
 
-from tidemark_conformance.prove import solving
+from tidemark_conformance.prove import induction, solving
 from tidemark_conformance.prove.clauses import Clause, clauses
 from tidemark_conformance.prove.guesses import Guesses
 from tidemark_conformance.prove.inductive import Lemma, Theorem
@@ -121,6 +121,9 @@ class Prover:
         for corollary in theorem.corollaries:
             self.hypotheses[corollary.name] = [one.hypothesis() for one in clauses(run, corollary.body)]
         self.side: list[Term] = [*run.side, *self.universe.assumed]
+        run = self.universe.evaluator(self.universe.state, "guard")
+        self.constraints = [one.hypothesis() for each in theorem.constraints for one in clauses(run, each.body)]
+        self.side += run.side
         self.impossible: dict[str, frozenset[str]] = {}
         self.open_branches: dict[solving.Session, list[Term]] = {}
         self.known: dict[str, list[frozenset[str]]] = {}
@@ -293,7 +296,7 @@ class Prover:
         cores: Cores,
     ) -> None:
         hypotheses = self.hypotheses if step.action != INIT else {}
-        facts = [step.guard, *_distinct(side)]
+        facts = [step.guard, *self.allowed(step), *_distinct(side)]
         whole: solving.Session | None = None
         said = self.said()
         if hypotheses and any(goals.values()) and (not cores or (IMPOSSIBLE, step.call) in cores):
@@ -318,7 +321,7 @@ class Prover:
     def _ask_errorless(self, step: Step, condition: Condition, cores: Cores) -> None:
         """The condition that the action is evaluated without an error: its guard is no fact there."""
         hypotheses = self.hypotheses if step.action != INIT else {}
-        facts = [step.given, *_distinct([*self.side, *step.side])]
+        facts = [step.given, *self.allowed(step), *_distinct([*self.side, *step.side])]
         errorless = step.errorless
         parts = errorless.children() if z3.is_and(errorless) else [errorless]
         goal = Goal(ERRORLESS, (), tuple(Clause((), (), (), one) for one in parts))
@@ -395,6 +398,10 @@ class Prover:
             core |= answer.core
         return solving.Answer(True, core)
 
+    def allowed(self, step: Step) -> list[Any]:
+        """What the CONSTRAINTs say of the state before a step."""
+        return self.constraints if step.action != INIT else []
+
     def _implied(self, lemma: Lemma, cores: Cores) -> Condition:
         condition = Condition(lemma.name, ALWAYS)
         began, said = time.monotonic(), self.said()
@@ -403,15 +410,19 @@ class Prover:
         run = self.universe.evaluator(self.universe.state, reading)
         found = clauses(run, lemma.body)
         hypotheses = self.before(lemma)
+        smaller = induction.smaller(found) if lemma in self.theorem.corollaries else []
+        if smaller:
+            hypotheses = {**hypotheses, lemma.name: smaller}
         facts = _distinct([*self.side, *run.side, *self.ends()])
         small = self.guesses(lemma.name, cores.get((lemma.name, ALWAYS)), hypotheses, facts)
         whole: solving.Session | None = None
         for part in found:
             condition.goals += 1
-            answer = small.ask(part.body)
+            goal = induction.at_measure(part) if smaller else part.body
+            answer = small.ask(goal)
             if not answer.proved:
                 whole = whole or self.session(hypotheses, facts)
-                answer = whole.ask(part.body)
+                answer = whole.ask(goal)
                 small.learn(answer)
             condition.core |= answer.core
             if not answer.proved:
@@ -452,7 +463,7 @@ class Prover:
             one = solving.solver(limit, models=True)
             for terms in self.hypotheses.values():
                 one.add(*terms)
-            one.add(as_bool(step.guard), *map(as_bool, _distinct([*self.side, *step.side])))
+            one.add(as_bool(step.guard), *map(as_bool, _distinct([*self.allowed(step), *self.side, *step.side])))
             found = str(one.check())
             if found == "sat":
                 return "sat"

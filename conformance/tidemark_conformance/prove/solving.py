@@ -31,6 +31,7 @@ class Answer:
 class Session:
     """Questions under fixed facts (an action's guard) and named hypotheses.
 
+    Each has a context of its own. So the solver sees the same terms in the same order, whatever was asked before.
     `second`: a second solver, which is asked what was proved.
     """
 
@@ -45,24 +46,25 @@ class Session:
         facts = list(facts)
         self.hypotheses, self.facts, self.second = hypotheses, facts, second
         self.patient: Session | None = None
-        self.solver, self.limit = solver(limit, models), limit
-        self.literals = {name: z3.Bool(f"use {name}") for name in hypotheses}
-        for name, terms in hypotheses.items():
-            for term in terms:
-                self._add(as_bool(implies(self.literals[name], term)))
-        for fact in facts:
-            self._add(as_bool(fact))
+        self.solver, self.limit = solver(limit, models, z3.Context()), limit
+        used = {name: z3.Bool(f"use {name}") for name in hypotheses}
+        self.literals = {name: literal.translate(self.solver.ctx) for name, literal in used.items()}
+        named = (as_bool(implies(used[name], term)) for name, terms in hypotheses.items() for term in terms)
+        self._add([*named, *map(as_bool, facts)])
 
-    def _add(self, term: Any) -> None:
-        """Past the checks of z3's Python: hypotheses are many."""
-        z3.Z3_solver_assert(self.solver.ctx.ref(), self.solver.solver, term.as_ast())
+    def _add(self, terms: Sequence[Any]) -> None:
+        """Asserts terms in the session's context. They are translated as one, since they share most of their parts, and
+        asserted past the checks of z3's Python: hypotheses are many."""
+        whole = z3.And(z3.BoolVal(True), *terms).translate(self.solver.ctx)
+        for at in range(whole.num_args()):
+            z3.Z3_solver_assert(whole.ctx_ref(), self.solver.solver, z3.Z3_get_app_arg(whole.ctx_ref(), whole.ast, at))
 
     def ask(self, goal: Any, more: Iterable[Any] = (), part: int = 1) -> Answer:
         """Whether hypotheses and facts (and `more` facts) imply the goal, with one `part` of the limit."""
         self.solver.set("rlimit", self.limit // part)
         self.solver.push()
         own = [*map(as_bool, more), z3.Not(as_bool(goal)), *_named(as_bool(goal))]
-        self.solver.add(*own)
+        self._add(own)
         found = self.solver.check(*self.literals.values())
         if found == z3.unsat:
             used = {str(one) for one in self.solver.unsat_core()}
@@ -92,9 +94,9 @@ def _named(goal: Any) -> list[Any]:
     return [node == z3.Const(f"term {at}", node.sort()) for at, node in enumerate(applications(goal))]
 
 
-def solver(limit: int, models: bool = False) -> Any:
+def solver(limit: int, models: bool = False, context: z3.Context | None = None) -> Any:
     """A solver by patterns alone; with `models` one that also tries to build a model."""
-    found = z3.Solver()
+    found = z3.Solver(ctx=context)
     found.set("smt.mbqi", models)
     found.set("rlimit", limit)
     found.set("smt.random_seed", 1)

@@ -304,7 +304,7 @@ def settled(term: Term) -> Term:
         return kind == z3.Z3_OP_TRUE
     if z3.is_bool(term) or not _composed(term):
         return term
-    term = z3.simplify(term)
+    term = z3.simplify(term, sort_disjunctions=False)
     return term.as_long() if operator(term) == z3.Z3_OP_ANUM else term
 
 

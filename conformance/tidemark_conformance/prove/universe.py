@@ -160,6 +160,8 @@ class Universe:
             reading,
         )
         found.orders = self.infinite
+        if not self.infinite:
+            found.most_elements = 2 * max((self.spec.constants[name] for name in self.lifted), default=0) + 2
         return found
 
     # Actions
