@@ -12,6 +12,8 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+import z3
+
 from tidemark_conformance.prove.equality import elements, same
 from tidemark_conformance.prove.evaluate import Evaluator
 from tidemark_conformance.prove.operators import same_domain
@@ -35,6 +37,7 @@ from tidemark_conformance.prove.terms import (
     neg,
     numbered,
     numbers,
+    operator,
     reset,
     within,
 )
@@ -59,10 +62,44 @@ class Clause:
 
     def hypothesis(self) -> Any:
         """The clause for all integers, with patterns that say when it is tried."""
-        body = as_bool(self.body)
-        if not self.bound:
-            return body
-        return quantified(self.bound, body)
+        used, given = list(self.bound), list(self.given)
+        for one in self.bound:
+            ends = None if _mentions(self.then, one) else _ends(given, one)
+            if ends is not None:
+                # No term of the clause could be a pattern for it. It says no more than that its range is not empty.
+                used.remove(one)
+                given = [part for part in given if not _mentions(part, one)] + ends
+        body = self.body if len(used) == len(self.bound) else implies(conj(*given), self.then)
+        return quantified(tuple(used), as_bool(body)) if used else as_bool(body)
+
+
+def _mentions(term: Term, one: Any) -> bool:
+    return z3.is_expr(term) and any(node.eq(one) for node in _subterms(term))
+
+
+def _subterms(term: Any) -> Iterator[Any]:
+    """Each once."""
+    waiting, seen = [term], set[int]()
+    while waiting:
+        node = waiting.pop()
+        if node.get_id() not in seen:
+            seen.add(node.get_id())
+            yield node
+            waiting += [node.body()] if z3.is_quantifier(node) else node.children()
+
+
+def _ends(given: list[Term], one: Any) -> list[Term] | None:
+    """That the range of an integer is not empty, where the conditions say no more of it than its ends; else None."""
+    low: list[Any] = []
+    high: list[Any] = []
+    for part in given:
+        if not _mentions(part, one):
+            continue
+        kind = operator(part)
+        if kind not in (z3.Z3_OP_GE, z3.Z3_OP_LE) or not part.arg(0).eq(one) or _mentions(part.arg(1), one):
+            return None
+        (low if kind == z3.Z3_OP_GE else high).append(part.arg(1))
+    return [at_most(a, b) for a in low for b in high]
 
 
 def clauses(run: Evaluator, expr: ir.Expr) -> list[Clause]:
