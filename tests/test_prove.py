@@ -229,6 +229,7 @@ def test_idempotence_is_proved_as_far_as_a_few_actions_go(action: str) -> None:
     [
         ("IdempotentProducerInductive", "FirstSequenceIsZero", "InFlightIsNotOvertaken", "AppendBatch"),
         ("IdempotentProducerInductive", "StateOutlivesRetries", "NoEntryIsLater", "ExpireProducer"),
+        ("IdempotentProducerInductive", "EpochNotOlder", "AcceptedIsLater", proving.ALWAYS),
         ("ReplicationInductive", "SliceNotTruncated", "RecordsContinueLog", "ReadFetch"),
         ("ReplicationCommitInductive", "AckAllOnlyBelowHw", "AckedIsCommitted", "CompleteProduce"),
     ],

@@ -137,25 +137,36 @@ def _witnesses(theorem: Any, job: Any, limit: int, result: Any) -> list[Any]:
     return found
 
 
-def _mutants(proof: proofs.Proof, job: Any, limit: int, used: Any) -> proofs.Proof:
-    """The proof once more without each rule in force: the first open condition of an action that asks for the rule."""
-    from tidemark_conformance.prove import working
+def _asks(body: Any, rule: str) -> bool:
+    """Whether an expression asks for the rule."""
     from tidemark_conformance.tla import ir, walk
 
-    spec = proof.theorem.spec
+    return any(isinstance(one, ir.HasRule | ir.RuleGuard) and one.rule == rule for one in walk.walk(body))
+
+
+def _mutants(proof: proofs.Proof, job: Any, limit: int, used: Any) -> proofs.Proof:
+    """The proof once more without each rule in force: the first condition that is open then.
+
+    An action that does not ask for the rule is as it was. A lemma or corollary that asks is a hypothesis of every one.
+    """
+    from tidemark_conformance.prove import working
+    from tidemark_conformance.prove.proving import ALWAYS, INIT
+
+    theorem = proof.theorem
+    spec = theorem.spec
+    predicates = (*theorem.lemmas, *theorem.corollaries, *theorem.implied, *theorem.steps)
     rejected: dict[str, str | None] = {}
     for rule in spec.module.rules:
         if rule in spec.without:
             continue
+        everywhere = any(_asks(one.body, rule) for one in predicates)
+        names = [one.name for one in spec.module.actions if everywhere or _asks(one.body, rule)]
         own = replace(job, without=tuple(sorted({*spec.without, rule})), again=False)
         rejected[rule] = None
-        for action in spec.module.actions:
-            nodes = walk.walk(action.body)
-            if not any(isinstance(one, ir.HasRule | ir.RuleGuard) and one.rule == rule for one in nodes):
-                continue
-            conditions, _ = working.one(own, limit // 8, action.name, used)
+        for name in [ALWAYS, INIT, *names] if everywhere else names:
+            conditions, _ = working.one(own, limit // 8, name, used)
             first = next((one for one in conditions if not one.proved), None)
             if first is not None:
-                rejected[rule] = f"{first.lemma}, {action.name}"
+                rejected[rule] = f"{first.lemma}, {name}"
                 break
     return replace(proof, mutants=rejected)

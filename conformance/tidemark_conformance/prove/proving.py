@@ -399,7 +399,7 @@ class Prover:
         return solving.Answer(True, core)
 
     def allowed(self, step: Step) -> list[Any]:
-        """What the CONSTRAINTs say of the state before a step."""
+        """The CONSTRAINTs of the state before a step; Init has none."""
         return self.constraints if step.action != INIT else []
 
     def _implied(self, lemma: Lemma, cores: Cores) -> Condition:
