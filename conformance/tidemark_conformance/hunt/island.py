@@ -16,10 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidemark_conformance.audit.judge import FAIL, NOT_A_STEP, UNDECIDED, Batch, Judge, batch_of, judge_for
+from tidemark_conformance.garbage import seldom_collecting
 from tidemark_conformance.hunt.corpus import DEEPEST, Corpus, Item, Kind
 from tidemark_conformance.hunt.traits import Traits
 from tidemark_conformance.hunt.yields import Counts, Yields
-from tidemark_conformance.simulate.generate import BAD, Simulated, seldom_collecting
+from tidemark_conformance.simulate.generate import BAD, Simulated
 from tidemark_conformance.simulate.simulators import Swarm
 from tidemark_conformance.tla.kernels.driver import CAPACITY, OVERFLOWS, REASONS
 from tidemark_conformance.tla.kernels.runtime import Reach

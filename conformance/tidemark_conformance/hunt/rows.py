@@ -11,12 +11,12 @@ import numpy as np
 
 from tidemark_conformance.audit.judge import batch_of, judge_for
 from tidemark_conformance.console.progress import Progress
+from tidemark_conformance.garbage import seldom_collecting
 from tidemark_conformance.hunt.hunting import hunt
 from tidemark_conformance.hunt.target import Target, rules_of, target
 from tidemark_conformance.registry.protocols import Protocol
 from tidemark_conformance.registry.zoo import Row
 from tidemark_conformance.simulate import simulators
-from tidemark_conformance.simulate.generate import seldom_collecting
 
 PINNED_RUNS = 50
 """Traces of the pinned profile that are judged together."""

@@ -232,12 +232,11 @@ def java_command(
 
     `brief`: the run is over within seconds, so the optimising compiler stays out (it would take most of them). In a
     longer run it compiles only code that is still hot after four times its usual counts. That takes a tenth less in a
-    model of 20 s. `shared`: many runs are to come in this Java, so it compiles as it would by itself. `beside`: further
-    jars.
+    model of 20 s. `shared`: many runs are to come in this Java, so it counts as a longer one. `beside`: further jars.
     """
     archive = class_archive(jar)
     mapped = [f"-XX:SharedArchiveFile={archive}", "-Xlog:disable"] if archived(archive) else []
-    compiling = [] if shared else ["-XX:TieredStopAtLevel=1"] if brief else _LATE_OPTIMISING
+    compiling = ["-XX:TieredStopAtLevel=1"] if brief and not shared else _LATE_OPTIMISING
     parallel = ["-XX:+UseParallelGC", f"-XX:ParallelGCThreads={gc_threads}"]
     collector = parallel if gc_threads > 1 else ["-XX:+UseSerialGC"]
     return [

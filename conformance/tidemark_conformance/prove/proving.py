@@ -34,6 +34,8 @@ MOST_SIDES = 6
 """The most IFs of an action whose sides are told apart."""
 MOST_CALLS = 40
 """The most questions about the sides of IFs that one goal is worth."""
+TOGETHER = 64
+"""The part of the limit that all goals of a condition are worth together, before each is asked alone."""
 IMPOSSIBLE = "impossible"
 
 Cores = Mapping[tuple[str, str], frozenset[str]]
@@ -334,8 +336,13 @@ class Prover:
     ) -> solving.Session | None:
         """The goals of a condition, by few hypotheses or by all; the session with all of them, where it was needed."""
         began, said = time.monotonic(), self.said()
+        kept = small.kept()
+        if kept is not None and len(asked) > 1:
+            together = kept.ask(conj(*(goal.term for goal in asked)), part=TOGETHER)
+            if together.proved:
+                condition.core |= together.core
+                asked = []
         for goal in asked:
-            kept = small.kept()
             answer = self.insist(kept, goal, step) if kept is not None else small.ask(goal.term)
             if not answer.proved:
                 whole = whole or self.session(small.hypotheses, small.facts)
@@ -350,7 +357,8 @@ class Prover:
         return whole
 
     def insist(self, session: solving.Session, goal: Goal, step: Step) -> solving.Answer:
-        """A goal whole, then part by part, then each part under each side of the action's IFs, while calls last."""
+        """A goal whole, then part by part, then each part by a patient solver, and then under each side of the action's
+        IFs, while calls last."""
         answer = session.ask(goal.term, part=4)
         if answer.proved or answer.why == "sat":
             return answer
@@ -358,6 +366,8 @@ class Prover:
         calls = [MOST_CALLS]
         for part in goal.parts:
             one = session.ask(part.body, part=2)
+            if not one.proved and "incomplete" in one.why:
+                one = session.insist(part.body)
             if not one.proved and one.why != "sat":
                 one = self.split(session, part, self.undecided(session, step), (), calls)
             if not one.proved:

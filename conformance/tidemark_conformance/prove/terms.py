@@ -16,6 +16,21 @@ import z3
 
 from tidemark_conformance.tla.values import Value
 
+
+def _bare(call: Callable[..., Any]) -> Callable[..., Any]:
+    """The C function under a function of z3's Python, which asks after each call whether it failed.
+
+    That takes longer than a call that looks at a term, and looking cannot fail. Where z3's Python is of another form:
+    its function.
+    """
+    inner: Callable[..., Any] = getattr((call.__defaults__ or (None,))[0], "f", call)
+    return inner
+
+
+is_app, ast_kind, ast_id = map(_bare, (z3.Z3_is_app, z3.Z3_get_ast_kind, z3.Z3_get_ast_id))
+app_decl, app_args, app_arg = map(_bare, (z3.Z3_get_app_decl, z3.Z3_get_app_num_args, z3.Z3_get_app_arg))
+decl_kind = _bare(z3.Z3_get_decl_kind)
+
 Term = Any
 """`bool`, `int`, or a Z3 expression."""
 Symbolic = Any
@@ -187,8 +202,8 @@ def operator(term: Any) -> int:
     found: int | None = term.__dict__.get("operator")
     if found is None:
         context, ast = term.ctx.ref(), term.as_ast()
-        applied = z3.Z3_is_app(context, ast)
-        found = z3.Z3_get_decl_kind(context, z3.Z3_get_app_decl(context, ast)) if applied else -1
+        applied = is_app(context, ast)
+        found = decl_kind(context, app_decl(context, ast)) if applied else -1
         term.operator = found
     return found
 
@@ -198,14 +213,14 @@ def parts_of(term: Any) -> list[Any]:
     found: list[Any] | None = term.__dict__.get("parts")
     if found is None:
         context, ast = term.ctx.ref(), term.as_ast()
-        count = z3.Z3_get_app_num_args(context, ast)
-        found = [_proposition(z3.Z3_get_app_arg(context, ast, at), term.ctx) for at in range(count)]
+        count = app_args(context, ast)
+        found = [_proposition(app_arg(context, ast, at), term.ctx) for at in range(count)]
         term.parts = found
     return found
 
 
 def _proposition(ast: Any, context: Any) -> z3.BoolRef:
-    quantified = z3.Z3_get_ast_kind(context.ref(), ast) == z3.Z3_QUANTIFIER_AST
+    quantified = ast_kind(context.ref(), ast) == z3.Z3_QUANTIFIER_AST
     return z3.QuantifierRef(ast, context) if quantified else z3.BoolRef(ast, context)
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import z3
 
-from tidemark_conformance.prove.terms import Term
+from tidemark_conformance.prove.terms import Term, app_arg, app_args, app_decl, ast_id, ast_kind, decl_kind
 
 MOST_PATTERNS = 24
 """The most patterns of one hypothesis."""
@@ -73,9 +73,9 @@ def applications(term: Any) -> list[Any]:
     ctx = term.ctx_ref()
     found = []
     for node in _nodes(term):
-        if z3.Z3_get_ast_kind(ctx, node) == z3.Z3_APP_AST and z3.Z3_get_app_num_args(ctx, node):
-            of = z3.Z3_get_app_decl(ctx, node)
-            if z3.Z3_get_decl_kind(ctx, of) == z3.Z3_OP_UNINTERPRETED:
+        if ast_kind(ctx, node) == z3.Z3_APP_AST and app_args(ctx, node):
+            of = app_decl(ctx, node)
+            if decl_kind(ctx, of) == z3.Z3_OP_UNINTERPRETED:
                 found.append(node)
     return [z3.ExprRef(node, term.ctx) for node in found]
 
@@ -87,10 +87,11 @@ def _nodes(term: Any) -> Iterator[Any]:
     waiting = [term.as_ast()]
     while waiting:
         node = waiting.pop()
-        number = z3.Z3_get_ast_id(ctx, node)
+        number = ast_id(ctx, node)
         if number in seen:
             continue
         seen.add(number)
         yield node
-        if z3.Z3_get_ast_kind(ctx, node) == z3.Z3_APP_AST:
-            waiting += [z3.Z3_get_app_arg(ctx, node, at) for at in reversed(range(z3.Z3_get_app_num_args(ctx, node)))]
+        if ast_kind(ctx, node) == z3.Z3_APP_AST:
+            parts = range(app_args(ctx, node))
+            waiting += [app_arg(ctx, node, at) for at in reversed(parts)]

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from tidemark_conformance import machine
+from tidemark_conformance.garbage import seldom_collecting
 from tidemark_conformance.processes import side_by_side
 from tidemark_conformance.prove import cores, inductive
 from tidemark_conformance.prove.cores import Cores, Kept
@@ -42,7 +43,8 @@ def one(job: Job, limit: int, action: str, kept: Kept) -> tuple[list[Condition],
     """The conditions of one action, and the cores of its instances that the invariant excludes."""
     own = prover(job, limit)
     own.impossible.clear()
-    found = own.judge(kept.cores, only=lambda lemma, of: of == action, untried=kept.open)
+    with seldom_collecting():
+        found = own.judge(kept.cores, only=lambda lemma, of: of == action, untried=kept.open)
     return found.conditions, dict(own.impossible)
 
 

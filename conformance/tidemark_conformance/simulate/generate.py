@@ -8,7 +8,6 @@ continued by simulating the ranges whose part is missing. The folder must be one
 from __future__ import annotations
 
 import contextlib
-import gc
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -20,6 +19,7 @@ from typing import TYPE_CHECKING, Any
 from tidemark_conformance import cache
 from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.extras import needs
+from tidemark_conformance.garbage import seldom_collecting
 from tidemark_conformance.spark.bootstrap import Partition
 from tidemark_conformance.trace.header import Header, Json, parse_header
 
@@ -30,8 +30,6 @@ if TYPE_CHECKING:
 
 MANIFEST = "_manifest.json"
 SEEDS_PER_PART = 10_000
-COLLECT_AFTER = 20_000
-"""Objects made and not yet deleted, after which the garbage collector looks at them."""
 FACTS = "tidemark.facts"
 BAD = "bad."
 """A simulator's fact whose name starts so counts events that must not happen in an unflawed run, such as a lost
@@ -255,18 +253,6 @@ def simulate_partition(job: Job) -> Partition:
             yield batch
 
     return work
-
-
-@contextlib.contextmanager
-def seldom_collecting() -> Iterator[None]:
-    """Python looks for cyclic garbage seldom within the block. A run leaves some dozens of small cycles, and by default
-    Python looks for them several times in each."""
-    before = gc.get_threshold()
-    gc.set_threshold(COLLECT_AFTER)
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
 
 
 def simulate_part(

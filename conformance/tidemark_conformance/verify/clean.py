@@ -124,6 +124,7 @@ def clean_run(
             settings,
             session=session,
             progress=progress,
+            seeds_per_part=_seeds_per_part(traces),
             packages=protocol.packages(),
             sums=True,
         )
@@ -180,7 +181,7 @@ def composed_run(
             settings,
             session=session,
             progress=progress,
-            seeds_per_part=max(1, min(SEEDS_PER_PART, traces // 2)),
+            seeds_per_part=_seeds_per_part(traces),
             packages=composition.packages(),
             sums=True,
         )
@@ -194,6 +195,11 @@ def composed_run(
         missed = partial(_amiss, specification, runs[name], oracle=oracle)
         found.append(beside.submit(_judged, name, runs[name], rest, missed, simulated_s))
     return found
+
+
+def _seeds_per_part(traces: int) -> int:
+    """So that every run has four parts or more: two cores end at about the same time."""
+    return max(1, min(SEEDS_PER_PART, traces // 4))
 
 
 def _judged(

@@ -17,11 +17,11 @@ from tidemark_conformance.audit.result import by_number
 from tidemark_conformance.audit.tally import Group, Tally
 from tidemark_conformance.console.progress import Progress, Silent
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.garbage import seldom_collecting
 from tidemark_conformance.registry.protocols import Protocol
 from tidemark_conformance.registry.specifications import with_rules_off
 from tidemark_conformance.registry.zoo import Row
 from tidemark_conformance.simulate import simulators
-from tidemark_conformance.simulate.generate import seldom_collecting
 from tidemark_conformance.spark.bootstrap import Partition
 from tidemark_conformance.spark.session import readable_errors, run_with_progress
 from tidemark_conformance.spark.shipping import partition_work

@@ -22,6 +22,7 @@ from tidemark_conformance.audit.judge import Judge, batch_of, judge_for
 from tidemark_conformance.audit.options import Options
 from tidemark_conformance.console.progress import Progress, say
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.garbage import seldom_collecting
 from tidemark_conformance.implementation import compiled
 from tidemark_conformance.paths import temporary_folder
 from tidemark_conformance.registry.protocols import Protocol
@@ -29,7 +30,7 @@ from tidemark_conformance.registry.protocols import protocol as registered
 from tidemark_conformance.registry.specifications import load_for
 from tidemark_conformance.report.speed import Measure
 from tidemark_conformance.simulate import simulators
-from tidemark_conformance.simulate.generate import Generated, Simulated, Simulator, generate, seldom_collecting
+from tidemark_conformance.simulate.generate import Generated, Simulated, Simulator, generate
 from tidemark_conformance.spark.session import readable_errors
 from tidemark_conformance.tla.ir import Lit
 from tidemark_conformance.tla.spec import Specification
