@@ -49,7 +49,7 @@ def run(args: argparse.Namespace) -> int:
     of = "1 protocol" if len(chosen) == 1 else f"{len(chosen)} protocols"
     say(f"tidemark bench: {of}, {args.steps:,} steps each; a small run is `{SMALL}`")
     if not compiled.hindrance() and not cache.sealed(compiled.folder()):
-        say("compiling the implementation (about two minutes)")
+        say("compiling the implementation (about three minutes)")
     try:
         compiled.build()
     except Unusable as problem:

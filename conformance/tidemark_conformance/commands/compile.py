@@ -23,7 +23,7 @@ def run(_: argparse.Namespace) -> int:
         console.print("compiled before; no module of the implementation has changed since")
         return 0
     if not compiled.hindrance():
-        say("compiling the implementation (about two minutes)")
+        say("compiling the implementation (about three minutes)")
     home = compiled.build()
     console.print(f"compiled in {time.monotonic() - started:.0f} s, into {home}")
     return 0

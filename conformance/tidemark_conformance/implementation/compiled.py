@@ -129,7 +129,7 @@ def hindrance() -> str:
 
 
 def build() -> Path:
-    """Compile the implementation, unless that is done; returns its folder. About a minute and a half of one core.
+    """Compile the implementation, unless that is done; returns its folder. About three minutes of one core.
 
     Raises Unusable where nothing can be compiled, or where compiling fails.
     """

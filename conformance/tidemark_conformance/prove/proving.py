@@ -19,7 +19,7 @@ from tidemark_conformance.prove.clauses import Clause, clauses
 from tidemark_conformance.prove.guesses import Guesses
 from tidemark_conformance.prove.inductive import Lemma, Theorem
 from tidemark_conformance.prove.second import Counts, Second
-from tidemark_conformance.prove.terms import Arr, Atom, Coded, Fun, Rec, Symbolic, Term, as_bool, conj
+from tidemark_conformance.prove.terms import Arr, Atom, Coded, Fun, Rec, Symbolic, Term, as_bool, conj, reset
 from tidemark_conformance.prove.universe import Step, Universe
 from tidemark_conformance.tla import walk
 from tidemark_conformance.tla.values import Fn, ModelValue
@@ -130,6 +130,16 @@ class Prover:
         self.open_branches: dict[solving.Session, list[Term]] = {}
         self.known: dict[str, list[frozenset[str]]] = {}
         self.reads = {one.name: walk.variables_used(one.body) for one in theorem.lemmas}
+        self.definitions = dict(self.universe.boundaries)
+
+    def afresh(self) -> None:
+        """Forgets the definitions, names and guesses of the actions before: an action's questions, and so its verdict,
+        are the same whatever was judged before."""
+        self.universe.boundaries.clear()
+        self.universe.boundaries.update(self.definitions)
+        self.known.clear()
+        self.open_branches.clear()
+        reset()
 
     def session(self, hypotheses: Mapping[str, Sequence[Any]], facts: Iterable[Any], part: int = 1) -> solving.Session:
         """Questions under these hypotheses and facts, with one `part` of the limit each."""
@@ -210,6 +220,7 @@ class Prover:
             self._after(action, step, names, more, cores or {}, result, told)
         for lemma in (*self.theorem.corollaries, *self.theorem.implied):
             if only(lemma.name, ALWAYS):
+                self.afresh()
                 condition = (
                     Condition(lemma.name, ALWAYS, 1, open=[UNTRIED])
                     if (lemma.name, ALWAYS) in untried
@@ -224,9 +235,11 @@ class Prover:
         """Init and each action, with its instances as steps."""
         more = [ERRORLESS, DEFINED]
         if any(only(one, INIT) for one in [*more, *(lemma.name for lemma in self._lemmas_after(INIT))]):
+            self.afresh()
             yield INIT, [self.universe.initial()]
         for action in self.actions():
             if any(only(one, action) for one in [*more, *(lemma.name for lemma in self._lemmas_after(action))]):
+                self.afresh()
                 yield action, [self.universe.step(action, params) for params in self.instances(action)]
 
     def _lemmas_after(self, action: str) -> list[Lemma]:
@@ -337,7 +350,7 @@ class Prover:
         """The goals of a condition, by few hypotheses or by all; the session with all of them, where it was needed."""
         began, said = time.monotonic(), self.said()
         kept = small.kept()
-        if kept is not None and len(asked) > 1:
+        if kept is not None and len(asked) > 1 and self.second is None:
             together = kept.ask(conj(*(goal.term for goal in asked)), part=TOGETHER)
             if together.proved:
                 condition.core |= together.core

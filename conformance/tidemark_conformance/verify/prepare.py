@@ -1,7 +1,7 @@
 """The implementation, and the checks of every registered protocol, compiled in a process of its own, while something
 else has the user's eye.
 
-Compiling keeps one core busy: a minute and a half for the implementation, 4 to 30 s for a specification, once per
+Compiling keeps one core busy: three minutes for the implementation, 4 to 30 s for a specification, once per
 text. `tidemark verify` lets TLC have the others meanwhile. A part that cannot be compiled is left to its user, and says
 why.
 """
