@@ -13,7 +13,7 @@ COLLECT_AFTER = 20_000
 @contextlib.contextmanager
 def seldom_collecting() -> Iterator[None]:
     """Python looks for cyclic garbage seldom within the block. A simulated run leaves some dozens of small cycles, a
-    proof millions of objects without any, and by default Python looks for them thousands of times."""
+    proof makes millions of objects, and by default Python looks for cycles after every 700."""
     before = gc.get_threshold()
     gc.set_threshold(COLLECT_AFTER)
     try:

@@ -349,7 +349,7 @@ class Prover:
     ) -> solving.Session | None:
         """The goals of a condition, by few hypotheses or by all; the session with all of them, where it was needed."""
         began, said = time.monotonic(), self.said()
-        kept = small.kept()
+        kept = small.kept() if asked else None
         if kept is not None and len(asked) > 1 and self.second is None:
             together = kept.ask(conj(*(goal.term for goal in asked)), part=TOGETHER)
             if together.proved:
