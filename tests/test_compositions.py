@@ -137,7 +137,7 @@ def test_a_composed_run_is_audited_part_by_part(
     ]
     assert all(one.ok for one in found)
     again = composed(spark, 0)
-    assert [one.run.kept for one in again] == [2, 2]
+    assert [one.run.kept for one in again] == [4, 4]
 
 
 def test_what_is_amiss_in_one_part_is_told_of_it(
