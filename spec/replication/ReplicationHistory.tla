@@ -207,10 +207,11 @@ FetchIsAtTail ==
             /\ fetch[f][l].offset = Leo(f)
             /\ fetch[f][l].type = "request" => fetch[f][l].lastEpoch = lastFetchedEpoch[f]
 
-\* The records of a response continue the follower's log in the history of their epoch (EndOfAnotherEpoch, FetchEpochNotOlder).
+\* The records of a response continue the follower's log in the history of their epoch (EndOfAnotherEpoch, FetchEpochNotOlder). So do
+\* those that are read and not counted yet: they are the response.
 RecordsContinueLog ==
     \A f, l \in Brokers :
-        Live(f, l) /\ fetch[f][l].type = "records" =>
+        Live(f, l) /\ fetch[f][l].type \in {"records", "uncounted"} =>
             \A j \in 1..Len(fetch[f][l].batch) :
                 LET e == fetch[f][l].batch[j].epoch IN
                 /\ e <= fetch[f][l].epoch /\ claimed[e] /\ LatestEpoch(epochCache[f]) <= e
@@ -237,14 +238,9 @@ SliceContinuesLog ==
 
 -----------------------------------------------------------------------------
 
-\* Check and truncate, validate and count are one step each: nobody is in LateTruncating or LateCounting.
-StepsAreTogether ==
-    \A f, l \in Brokers : fetch[f][l].type \notin {"checked", "uncounted"}
-
 LogLemmas ==
     /\ TypeOK
     /\ HistoryTypeOK
-    /\ StepsAreTogether
     /\ RegisteredAtChange
     /\ MetadataEpochsSorted
     /\ EpochNamesLeader

@@ -294,6 +294,13 @@ class Evaluator(Functions):
                 return self.ends_in_capacity(left)
         return False
 
+    def begins_in_capacity(self, expr: Expr) -> bool:
+        """Whether the text is a lifted capacity below 0, as in -Max..Max."""
+        match strip(expr):
+            case Op("neg", (capacity,)):
+                return self.ends_in_capacity(capacity)
+        return False
+
     def lazily(self, compute: Callable[[], Meaning], kept: bool = True) -> Lazy:
         """A definition that is evaluated later, with the facts of now."""
         facts, bound, loc = self.facts, list(self.bound), self.loc

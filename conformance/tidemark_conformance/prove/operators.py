@@ -178,10 +178,10 @@ class Operators:
                 return conj(whole, *(t for t, _ in each)), conj(*(implies(whole, g) for _, g in each))
             case Op("range", (low, high)):
                 (a, ok_a), (b, ok_b) = self.value(low, env), self.value(high, env)
-                ends = at_most(a, item)
-                if not (self.may_lift("exists") and self.ends_in_capacity(high)):
-                    ends = conj(ends, at_most(item, b))
-                return ends, conj(ok_a, ok_b)
+                lift = self.may_lift("exists")
+                above = True if lift and self.begins_in_capacity(low) else at_most(a, item)
+                below = True if lift and self.ends_in_capacity(high) else at_most(item, b)
+                return conj(above, below), conj(ok_a, ok_b)
             case If(condition, then, orelse):
                 with self.sensed(0):
                     true, ok = self.truth(condition, env)
