@@ -2,7 +2,7 @@
 
 `Inductive` is a conjunction of named lemmas. The cfg's other INVARIANTs are implied by them, and its PROPERTYs hold of
 every step from a state in which they hold. `History` adds variables of the proof; `KeptBounds` names capacities that
-the proof keeps.
+the proof keeps, and `AnyNumber` constants that it leaves open.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from pathlib import Path
 from tidemark_conformance import paths
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.prove.behaviour import require_behaviours
-from tidemark_conformance.prove.universe import KEPT_BOUNDS, Universe
+from tidemark_conformance.prove.universe import ANY_NUMBER, KEPT_BOUNDS, Universe
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla import ir
 from tidemark_conformance.tla.elaborate import WITHOUT
@@ -51,8 +51,9 @@ class Theorem:
 
     `corollaries`: state properties that each follow from the lemmas and the corollaries before it. `given`: those of
     the lemmas that the theorem `rests_on` has shown to hold in every run. `constraints`: the cfg's CONSTRAINTs; no step
-    is taken from a state in which one is false, as in TLC. `implied`: state properties. `steps`:
-    properties of steps. `bounded`: everything finite in the claim, in words.
+    is taken from a state in which one is false, as in TLC. `implied`: state properties. `steps`: properties of steps.
+    `kept`: capacities that stay bounded; `free`: constants that are any number from 0. `bounded`: everything finite in
+    the claim, in words.
     """
 
     name: str
@@ -61,6 +62,7 @@ class Theorem:
     implied: tuple[Lemma, ...]
     steps: tuple[Lemma, ...]
     kept: frozenset[str]
+    free: frozenset[str]
     bounded: tuple[str, ...]
     rests_on: str | None = None
     given: frozenset[str] = frozenset()
@@ -69,7 +71,8 @@ class Theorem:
 
     def universe(self, without: Iterable[str] | None = None) -> Universe:
         """The specification's terms, with the cfg's rules or without these."""
-        return Universe(self.spec, kept=self.kept, without=None if without is None else frozenset(without))
+        removed = None if without is None else frozenset(without)
+        return Universe(self.spec, kept=self.kept, free=self.free, without=removed)
 
 
 def modules(root: Path | None = None) -> dict[str, tuple[Path, Path]]:
@@ -108,11 +111,13 @@ def read(name: str, module: Path, cfg: Path, above: tuple[str, ...] = ()) -> The
     if INDUCTIVE not in known:
         raise Unusable(f"{module} does not define {INDUCTIVE}: define it as a conjunction of lemmas")
     require_behaviours(module, asked)
-    spec = load(module, cfg, also=[INDUCTIVE, *asked.constraints, *({KEPT_BOUNDS, RESTS_ON, COROLLARIES} & known)])
+    more = {KEPT_BOUNDS, ANY_NUMBER, RESTS_ON, COROLLARIES} & known
+    spec = load(module, cfg, also=[INDUCTIVE, *asked.constraints, *more])
     named = spec.module.definitions
-    kept: frozenset[str] = frozenset()
-    if KEPT_BOUNDS in named:
-        kept = frozenset(evaluate_constant(named[KEPT_BOUNDS].body, spec.constants))
+    kept, free = (
+        frozenset(evaluate_constant(named[one].body, spec.constants)) if one in named else frozenset[str]()
+        for one in (KEPT_BOUNDS, ANY_NUMBER)
+    )
     lemmas = tuple(_lemmas(named[INDUCTIVE].body, spec))
     corollaries = tuple(_lemmas(named[COROLLARIES].body, spec, COROLLARIES)) if COROLLARIES in named else ()
     every = (*lemmas, *corollaries)
@@ -130,16 +135,18 @@ def read(name: str, module: Path, cfg: Path, above: tuple[str, ...] = ()) -> The
     base = evaluate_constant(named[RESTS_ON].body, spec.constants) if RESTS_ON in named else None
     if base is not None and base in (name, *above):
         raise Unusable(f"{module} rests on {base}, which rests on it: correct {RESTS_ON}")
-    given = _given(base, spec, lemmas, kept, constraints, module, (*above, name)) if base is not None else frozenset()
-    bounded = (*_bounded(spec, kept), *(f"every state but the last: {one.name}" for one in constraints))
-    return Theorem(name, spec, lemmas, implied, steps, kept, bounded, base, given, corollaries, constraints)
+    given = frozenset[str]()
+    if base is not None:
+        given = _given(base, spec, lemmas, (kept, free), constraints, module, (*above, name))
+    bounded = (*_bounded(spec, kept, free), *(f"every state but the last: {one.name}" for one in constraints))
+    return Theorem(name, spec, lemmas, implied, steps, kept, free, bounded, base, given, corollaries, constraints)
 
 
 def _given(
     base: str,
     spec: Specification,
     lemmas: tuple[Lemma, ...],
-    kept: frozenset[str],
+    bounds: tuple[frozenset[str], frozenset[str]],
     constraints: tuple[Lemma, ...],
     module: Path,
     above: tuple[str, ...],
@@ -149,7 +156,7 @@ def _given(
     if beside is None:
         raise Unusable(f"{module} rests on {base}, and there is no {base}.tla beside it: correct {RESTS_ON}")
     other = read(base, beside / f"{base}.tla", beside / f"{base}.cfg", above)
-    if (other.spec.hash, other.spec.constants, other.kept) != (spec.hash, spec.constants, kept):
+    if (other.spec.hash, other.spec.constants, (other.kept, other.free)) != (spec.hash, spec.constants, bounds):
         raise Unusable(f"{module} rests on {base}, whose constants or bounds are others: give both the same")
     if [one.body for one in other.constraints] != [one.body for one in constraints]:
         raise Unusable(f"{module} rests on {base}, whose CONSTRAINTs are others: give both the same")
@@ -200,12 +207,12 @@ def _comment(text: str, line: int) -> str:
     return " ".join(found)
 
 
-def _bounded(spec: Specification, kept: frozenset[str]) -> tuple[str, ...]:
+def _bounded(spec: Specification, kept: frozenset[str], free: frozenset[str]) -> tuple[str, ...]:
     """The finite parts of a theorem: constants that are sets, and numbers that stay."""
     capacities = spec.capacities
     found = []
     for name, value in sorted(spec.constants.items()):
-        if name == WITHOUT or name not in spec.module.constants:
+        if name == WITHOUT or name in free or name not in spec.module.constants:
             continue
         if isinstance(value, frozenset):
             found.append(f"{name} has {len(value)} element{'s' if len(value) != 1 else ''}")

@@ -40,6 +40,7 @@ MOST_INSTANCES = 64
 """The most values of one parameter that are tried one by one."""
 
 KEPT_BOUNDS = "KeptBounds"
+ANY_NUMBER = "AnyNumber"
 """The operator that names the capacities which a proof keeps."""
 
 
@@ -76,12 +77,14 @@ class Universe:
     """A specification with its capacities lifted.
 
     `infinite` False keeps the cfg's capacities as the ends of ranges, for comparisons with TLC: the sorts are the same.
-    `kept`: capacities that stay bounded. `without`: the rules that are not in force, by default the cfg's.
+    `kept`: capacities that stay bounded; `free`: other constants that are any number from 0, whatever the cfg says.
+    `without`: the rules that are not in force, by default the cfg's.
     """
 
     spec: Specification
     infinite: bool = True
     kept: frozenset[str] = frozenset()
+    free: frozenset[str] = frozenset()
     without: frozenset[str] | None = None
     codes: Codes = field(init=False)
     symbols: Symbols = field(init=False)
@@ -93,6 +96,10 @@ class Universe:
         module = self.spec.module
         self.codes = Codes(_atoms(module, self.spec.constants))
         self.symbols = Symbols(self.codes)
+        given = {name for name, value in self.spec.config.constants.items() if type(value) is int}
+        unknown = sorted(self.free - (given - self.lifted - self.kept))
+        if unknown:
+            raise Unusable(f"{ANY_NUMBER} names {unknown[0]}, no number of the cfg or a capacity: correct its name")
 
     @cached_property
     def lifted(self) -> frozenset[str]:
@@ -105,7 +112,10 @@ class Universe:
         return frozenset(found - self.kept)
 
     def constant(self, expr: ir.Expr) -> Value:
-        """The value of a constant-level expression, by the cfg."""
+        """The value of a constant-level expression, by the cfg. Raises Unsupported where that is one value of many."""
+        read = sorted(walk.constants_used(expr) & self.free)
+        if read:
+            raise refused(f"a set or size that depends on {read[0]}", None, f"leave it out of {ANY_NUMBER}")
         return evaluate_constant(expr, self.spec.constants)
 
     @cached_property
@@ -131,14 +141,17 @@ class Universe:
         for name, value in self.spec.constants.items():
             if name in self.lifted and self.infinite:
                 found[name] = Unbounded(z3.Int(name))
+            elif name in self.free and self.infinite:
+                found[name] = z3.Int(name)
             else:
                 found[name] = constant_form(value, self.codes)
         return found
 
     @property
     def assumed(self) -> list[Term]:
-        """The facts about lifted capacities as numbers: none is negative."""
-        return [value.term >= 0 for value in self.constants.values() if isinstance(value, Unbounded)]
+        """The facts about lifted capacities, and about constants that are any number: none is negative."""
+        unknown = self.lifted | self.free if self.infinite else frozenset()
+        return [z3.Int(name) >= 0 for name in self.constants if name in unknown]
 
     @cached_property
     def state(self) -> dict[str, Symbolic]:
