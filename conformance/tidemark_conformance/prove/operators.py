@@ -64,6 +64,7 @@ class Operators:
     most: Callable[[Term], int | None]
     may_lift: Callable[[str], bool]
     ends_in_capacity: Callable[[Expr], bool]
+    begins_in_capacity: Callable[[Expr], bool]
     sensed: Callable[[int], Any]
     reading: str
     side: list[Term]
