@@ -36,7 +36,7 @@ CONSTANTS
     Stallable,       \* the brokers whose fetcher may die
     LateTruncating,  \* the followers that may truncate later than they have checked the answer
     LateCounting,    \* the leaders that may count a fetch later than they have validated it
-    LateWaiting,     \* the leaders whose acks=all produces may begin to wait later than they are appended
+    LateWaiting,     \* the leaders whose acks=all produces may wait later than they are appended, and be completed later than seen
     Without          \* the safety rules that are not in force
 
 VARIABLES
@@ -260,11 +260,12 @@ ReadBelowHw(b, end) == Guard("ReadBelowHw", end <= highWatermark[b])
 \* acks=all means committed. Without it a produce is acknowledged before the ISR has it (row 17).
 AckAllOnlyBelowHw(b, v) == Guard("AckAllOnlyBelowHw", highWatermark[b] >= waiting[b][v])
 
-\* CAND-17, found by a hand-made schedule of this specification; Kafka 4.x lacks it. The lock is let go between append and wait.
-\* Without it a leader that followed meanwhile, has truncated the record and leads again waits for whatever is at its offset now, and
-\* acknowledges a record that is gone (row 148).
-WaitForOwnRecord(b, v) == Guard("WaitForOwnRecord",
-    waiting[b][v] < 0 => -waiting[b][v] <= Len(log[b]) /\ log[b][-waiting[b][v]].value = v)
+\* CAND-17 and CAND-18, found by hand-made schedules of this specification; Kafka 4.x lacks it. The lock is let go between append and
+\* wait. Without it a leader that followed meanwhile, has truncated the record and leads again waits for whatever is at its offset now,
+\* and acknowledges a record that is gone (row 148). The purgatory looks without the lock, too: first whether the broker leads, then at
+\* the high watermark. Between the two the broker may follow, truncate the record, and copy another one (row 149).
+CompleteOwnRecord(b, v) == Guard("CompleteOwnRecord",
+    waiting[b][v] > 0 => waiting[b][v] <= Len(log[b]) /\ log[b][waiting[b][v]].value = v)
 
 \* An ISR member, or a member of the ELR when the ISR is empty.
 IsEligible(l, isr, elr) == l \in isr \/ (isr = {} /\ l \in elr)
@@ -337,7 +338,7 @@ MinIsrOnAppend(b) == Guard("MinIsrOnAppend", Cardinality(view[b].isr) >= Effecti
 
 Rules == {"TruncateByEpoch", "EndOfAnotherEpoch", "CacheEpochAtElection", "FetchEpochNotOlder", "FetchEpochNotNewer",
           "TruncateOnEveryEpochChange", "ReachedEpochStart", "FetchDoesNotDiverge", "NothingToTruncate",
-          "SliceNotTruncated", "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "WaitForOwnRecord", "ElectFromIsr",
+          "SliceNotTruncated", "NoBatchAboveFetchEpoch", "AckAllOnlyBelowHw", "CompleteOwnRecord", "ElectFromIsr",
           "ResetRemoteLeoOnNewLeaderEpoch", "UncleanLeavesIsr", "HwOnlyAtMinIsr", "BrokerEpochPerIsrMember",
           "CountMembersBeingRemoved", "CountMembersBeingAdded", "MatchFetchEpoch", "MatchEpochAtTruncation", "CountInFetchEpoch",
           "TailEpochMonotone", "KeepProposalAtKnownEpoch", "AlterOfLeaderEpoch", "AlterOfPartitionEpoch", "AlterOfBrokerEpoch",
@@ -346,7 +347,7 @@ Rules == {"TruncateByEpoch", "EndOfAnotherEpoch", "CacheEpochAtElection", "Fetch
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped ==
     {"ResetRemoteLeoOnNewLeaderEpoch", "SliceNotTruncated", "MatchEpochAtTruncation", "CountInFetchEpoch", "TailEpochMonotone",
-     "KeepProposalAtKnownEpoch", "WaitForOwnRecord"}
+     "KeepProposalAtKnownEpoch", "CompleteOwnRecord"}
 
 -----------------------------------------------------------------------------
 (* The high watermark *)
@@ -710,7 +711,6 @@ AppendRecordsToLeader(b, v) ==
 AddDelayedProduce(b, v) ==
     \* enabled when
     /\ Leads(b) /\ waiting[b][v] < 0
-    /\ WaitForOwnRecord(b, v)
     \* effect
     /\ waiting' = [waiting EXCEPT ![b][v] = -@]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
@@ -719,12 +719,15 @@ AddDelayedProduce(b, v) ==
     /\ UNCHANGED <<committed, acked, reconciled>>
 
 \* CompleteProduce   who: leader   code: replication/purgatory.py
-\* Acknowledges an acks=all produce; `offset` is where the client is told that its record lies (base_offset).
+\* Acknowledges an acks=all produce; `offset` is where the client is told that its record lies (base_offset). At once, or later than
+\* the purgatory saw that the broker leads and has replicas enough.
 CompleteProduce(b, v, offset) ==
     \* enabled when
-    /\ Leads(b) /\ waiting[b][v] = offset + 1
-    /\ Cardinality(MaximalIsr(b)) >= EffectiveMinIsr
+    /\ waiting[b][v] = offset + 1
+    /\ \/ Leads(b) /\ Cardinality(MaximalIsr(b)) >= EffectiveMinIsr
+       \/ b \in LateWaiting /\ Running(b) /\ ~Leads(b)
     /\ AckAllOnlyBelowHw(b, v)
+    /\ CompleteOwnRecord(b, v)
     \* effect
     /\ waiting' = [waiting EXCEPT ![b][v] = 0]
     /\ UNCHANGED <<metadata, registered, status, brokerEpoch, view, log, flushed, epochCache, highWatermark, checkpoint, epochStart,
@@ -734,12 +737,12 @@ CompleteProduce(b, v, offset) ==
     /\ UNCHANGED <<committed, reconciled>>
 
 \* FailProduce   who: broker   code: replication/purgatory.py
-\* Answers a waiting produce with an error; the record stays in the log. One that was to wait is answered likewise, if the broker
-\* leads no more or the rule refuses it.
+\* Answers a waiting produce with an error; its record stays in the log, if it is there. One that was to wait is answered likewise, if
+\* the broker leads no more.
 FailProduce(b, v, error) ==
     \* enabled when
     /\ Running(b) /\ waiting[b][v] # 0
-    /\ CASE error = "NOT_LEADER_OR_FOLLOWER" -> ~Leads(b) \/ (waiting[b][v] < 0 /\ ~WaitForOwnRecord(b, v))
+    /\ CASE error = "NOT_LEADER_OR_FOLLOWER" -> ~Leads(b) \/ ~CompleteOwnRecord(b, v)
          [] error = "NOT_ENOUGH_REPLICAS_AFTER_APPEND" ->
                 /\ Leads(b) /\ waiting[b][v] > 0
                 /\ highWatermark[b] >= waiting[b][v] /\ Cardinality(MaximalIsr(b)) < EffectiveMinIsr

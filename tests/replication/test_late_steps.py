@@ -1,5 +1,5 @@
 """Kafka lets a lock go between two halves of a step: validate and count (CAND-15), check and truncate (CAND-14), append
-and wait (CAND-17)."""
+and wait (CAND-17), see that it leads and look at the high watermark (CAND-18)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from simulated import SIMULATED
 from tidemark.common.errors import NONE, NOT_LEADER_OR_FOLLOWER
 from tidemark.log.epoch_cache import EpochEndOffset
 from tidemark.log.log import Log
-from tidemark.log.storage import MemoryStorage
+from tidemark.log.storage import MemoryStorage, RecordBatch
 from tidemark.replication.fetcher import ReplicaFetcher
 from tidemark.replication.messages import REFUSED, FetchRequest, FetchResponse, ProduceRequest, ProduceResponse
 from tidemark.replication.partition import Partition, PartitionState, ReplicationConfig, UncountedFetch
@@ -141,24 +141,39 @@ def test_a_produce_waits_later_in_its_epoch_or_in_another_with_its_record() -> N
     for epoch in (0, 2):
         leader, purgatory = appended_late(Rules())
         led(leader, B1, epoch)
-        assert purgatory.add_delayed_produce(1) is True
+        assert purgatory.add_delayed_produce(1)
         assert purgatory.complete_produce(1) is REFUSED  # nobody else has the record
         assert purgatory.created == {}
 
 
+def unlawful(rule: bool) -> Rules:
+    return Rules() if rule else dataclasses.replace(Rules(), complete_own_record=lambda *_: True)
+
+
+def copied(follower: Partition, epoch: int) -> None:
+    """A follower has truncated all, and has copied a committed record of this epoch."""
+    follower.log.truncate_to(0)
+    follower.log.append_as_follower((RecordBatch(0, epoch, (2,)),))
+    follower.log.set_high_watermark(1)
+
+
 @pytest.mark.parametrize("rule", [True, False])
-def test_a_produce_whose_record_was_replaced_is_failed_by_the_rule(rule: bool) -> None:
-    rules = Rules() if rule else dataclasses.replace(Rules(), wait_for_own_record=lambda *_: True)
-    leader, purgatory = appended_late(rules)
+@pytest.mark.parametrize("leads_again", [True, False])
+def test_a_produce_whose_record_was_replaced_is_failed_by_the_rule(rule: bool, leads_again: bool) -> None:
+    """CAND-17, where the broker leads again; CAND-18, where a thread has seen that it led."""
+    leader, purgatory = appended_late(unlawful(rule))
+    if not leads_again:
+        assert purgatory.add_delayed_produce(1)
     led(leader, B2, 1)
-    leader.log.truncate_to(0)
-    assert purgatory.add_delayed_produce(1) is False
-    led(leader, B1, 2)
-    leader.append_record(ProduceRequest(2, "1"))
-    assert purgatory.add_delayed_produce(1) is (REFUSED if rule else True)
+    copied(leader, 1)
+    if leads_again:
+        assert not purgatory.add_delayed_produce(1)
+        led(leader, B1, 2)
+        assert purgatory.add_delayed_produce(1)
+    assert purgatory.complete_produce(1) == (REFUSED if rule else ProduceResponse(1, NONE, 0))
     failed = purgatory.fail_produce(1, 0)
     assert failed == (ProduceResponse(1, NOT_LEADER_OR_FOLLOWER) if rule else None)
-    assert (1 in purgatory.waiting) is not rule
+    assert purgatory.waiting == {}
 
 
 def test_a_leader_that_was_deposed_fails_a_produce_that_was_to_wait() -> None:

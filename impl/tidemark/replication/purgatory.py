@@ -45,45 +45,43 @@ class ProducePurgatory:
         delayed = DelayedProduce(payload, base_offset, base_offset + 1, deadline_ms, epoch)
         (self.created if later else self.waiting)[payload] = delayed
 
-    def add_delayed_produce(self, payload: Payload) -> Refused | bool:
+    def add_delayed_produce(self, payload: Payload) -> bool:
         """The handler of an appended produce goes on: whether it waits now. False: it is not here, or the broker
-        leads no more; REFUSED: its record is gone. Then it is to be failed."""
-        delayed, partition = self.created.get(payload), self._partition
-        if delayed is None or not partition.is_leader:
+        leads no more; then it is to be failed."""
+        if payload not in self.created or not self._partition.is_leader:
             return False
-        if not self._own(delayed):
-            return REFUSED
         self.waiting[payload] = self.created.pop(payload)
         return True
 
     def _own(self, delayed: DelayedProduce) -> bool:
         there = self._partition.log.epoch_at(delayed.base_offset)
-        return self._rules.wait_for_own_record(there, delayed.leader_epoch)
+        return self._rules.complete_own_record(there, delayed.leader_epoch)
 
     def complete_produce(self, payload: Payload) -> ProduceResponse | Refused | None:
         """Acknowledge a waiting produce. None: it does not wait here or cannot succeed now; REFUSED: not committed
-        yet."""
+        yet, or another record is at its offset. A broker that leads no more may do so: it was seen to lead before."""
         delayed, partition = self.waiting.get(payload), self._partition
-        if delayed is None or not partition.is_leader or not partition.has_enough_replicas():
+        if delayed is None or (partition.is_leader and not partition.has_enough_replicas()):
             return None
-        if not self._rules.ack_all_only_below_hw(partition.log.high_watermark, delayed.required_offset):
+        covered = self._rules.ack_all_only_below_hw(partition.log.high_watermark, delayed.required_offset)
+        if not covered or not self._own(delayed):
             return REFUSED
         self._forget(payload)
         return ProduceResponse(payload, NONE, delayed.base_offset)
 
     def fail_produce(self, payload: Payload, now: int) -> ProduceResponse | None:
-        """Answer a waiting produce with the error that is due, None if none is; its record stays in the log. One that
-        was to wait is answered if the broker leads no more, or if its record is gone."""
-        partition, created = self._partition, self.created.get(payload)
-        if created is not None:
-            if partition.is_leader and self._own(created):
+        """Answer a waiting produce with the error that is due, None if none is; what is in the log stays there. One that
+        was to wait is answered if the broker leads no more."""
+        partition = self._partition
+        if payload in self.created:
+            if partition.is_leader:
                 return None
             del self.created[payload]
             return ProduceResponse(payload, NOT_LEADER_OR_FOLLOWER)
         delayed = self.waiting.get(payload)
         if delayed is None:
             return None
-        if not partition.is_leader:
+        if not partition.is_leader or not self._own(delayed):
             error = NOT_LEADER_OR_FOLLOWER
         elif partition.log.high_watermark >= delayed.required_offset and not partition.has_enough_replicas():
             error = NOT_ENOUGH_REPLICAS_AFTER_APPEND

@@ -102,10 +102,10 @@ def ack_all_only_below_hw(high_watermark: int, required_offset: int) -> bool:
 
 
 @guard
-def wait_for_own_record(epoch_there: int, epoch_of_append: int) -> bool:
-    """CAND-17; Kafka 4.x lacks it: a produce begins to wait only while its record is at its offset, for the lock was
-    let go since the append. Without it a leader that has followed and truncated meanwhile, and leads again,
-    acknowledges a record that is gone (row 148)."""
+def complete_own_record(epoch_there: int, epoch_of_append: int) -> bool:
+    """CAND-17, CAND-18; Kafka 4.x lacks it: a produce is completed only while its record is at its offset. The lock was
+    let go since the append. Without it a record that is gone is acknowledged: by a leader that has followed and
+    truncated before the produce began to wait (row 148), or after the purgatory saw that it leads (row 149)."""
     return epoch_there == epoch_of_append
 
 
@@ -271,7 +271,7 @@ class Rules:
     slice_not_truncated: Callable[[bool], bool] = slice_not_truncated
     no_batch_above_fetch_epoch: Callable[[int, int], bool] = no_batch_above_fetch_epoch
     ack_all_only_below_hw: Callable[[int, int], bool] = ack_all_only_below_hw
-    wait_for_own_record: Callable[[int, int], bool] = wait_for_own_record
+    complete_own_record: Callable[[int, int], bool] = complete_own_record
     elect_from_isr: Callable[[BrokerId, Collection[BrokerId], Collection[BrokerId]], bool] = elect_from_isr
     reset_remote_leo_on_new_leader_epoch: Callable[[int, int], bool] = reset_remote_leo_on_new_leader_epoch
     unclean_leaves_isr: Callable[[int | None, int], bool] = unclean_leaves_isr

@@ -20,6 +20,7 @@
 (*   "depose"          no leader hears of its deposition and re-election   *)
 (*                     as one delta                                        *)
 (*   "high watermark"  no follower fetches for the high watermark alone    *)
+(*   "late"            only a broker that leads completes a produce        *)
 (* A "holds" does not cover what is left out.                              *)
 (*                                                                         *)
 (* Nothing is lost without the family "flush": a crash may keep any number *)
@@ -29,7 +30,7 @@ EXTENDS MCReplication
 
 CONSTANT Simplified
 
-ASSUME Simplified \subseteq {"alter", "answer", "depose", "restart", "high watermark"}
+ASSUME Simplified \subseteq {"alter", "answer", "depose", "restart", "high watermark", "late"}
 
 \* For what AckedOnLeader and DivergingPointNeverIncreases read.
 WithHistory == <<NoHistory, acked, reconciled>>
@@ -64,7 +65,7 @@ DeliverTo(f, l) ==
 Decide(b) == IF alter[b].type = "request" THEN HandleAlterPartition(b) /\ Within ELSE HandleAlterPartitionReply(b)
 
 Answer(b, v) ==
-    \/ waiting[b][v] > 0 /\ CompleteProduce(b, v, waiting[b][v] - 1)
+    \/ waiting[b][v] > 0 /\ ("late" \in Simplified => Leads(b)) /\ CompleteProduce(b, v, waiting[b][v] - 1)
     \/ FailProduce(b, v, "NOT_LEADER_OR_FOLLOWER")
     \/ FailProduce(b, v, "NOT_ENOUGH_REPLICAS_AFTER_APPEND")
 
@@ -209,6 +210,8 @@ NeverKeepsTheLastIntact ==
     \A b, c \in Partition.isr \cup Partition.elr :
         Running(b) /\ flushed[b] < Leo(b) /\ status[c] = "lossy" => EnvironmentLeavesOneIntact(b)
 
-\* A broker has crashed, and a produce has still to begin to wait.
-NeverWaitsLateAfterCrash == \A b \in Brokers, v \in Values : waiting[b][v] < 0 => Downs = 0
+\* A broker has crashed, and another record, or none, is where the record of a produce was that has still to begin to wait.
+NeverWaitsLateAfterCrash ==
+    \A b \in Brokers, v \in Values :
+        waiting[b][v] < 0 /\ Downs > 0 => -waiting[b][v] <= Leo(b) /\ log[b][-waiting[b][v]].value = v
 =============================================================================

@@ -25,9 +25,10 @@ class Cluster(Replication):
 
     # --- metadata -------------------------------------------------------------------------------------------------
 
-    def apply_metadata(self, broker_id: BrokerId, end: int | None = None) -> bool:
+    def apply_metadata(self, broker_id: BrokerId, end: int | None = None, answers_later: bool = False) -> bool:
         """A broker applies the metadata log up to offset `end` as one delta; None: all of it. When it no longer leads,
-        it answers the produces that wait. A new incarnation starts with its own registration."""
+        it answers the produces that wait: now, or (`answers_later`) when a thread goes on that looks at them. A new
+        incarnation starts with its own registration."""
         host = self.hosts[broker_id]
         broker = host.up
         if broker is None or self.network.cut[self.count][broker_id]:
@@ -38,16 +39,22 @@ class Cluster(Replication):
         if end <= start or end < self.control.registrations[broker_id].offset:
             return False
         led = broker.partition.is_leader
+        if not led:
+            self.fail_waiting(broker)
         changed = broker.apply_metadata(self.metadata.delta(start, end), end, self.now + host.skew_ms)
         if not changed:
             return False
         if led and not broker.partition.is_leader:
             self.answer_uncounted(broker)
         self.recorder.did("ApplyMetadata", broker_id, broker.partition.partition_epoch)
-        if broker.purgatory.waiting and not broker.partition.is_leader:
-            for payload in list(broker.purgatory.waiting):
-                self.fail_produce(broker_id, payload)
+        if not (answers_later or host.crowded or broker.partition.is_leader):
+            self.fail_waiting(broker)
         return True
+
+    def fail_waiting(self, broker: Broker) -> None:
+        """A broker that leads no more answers the produces that wait."""
+        for payload in list(broker.purgatory.waiting):
+            self.fail_produce(broker.id, payload)
 
     def load_metadata(self, broker_id: BrokerId) -> bool:
         """A new incarnation reads the metadata log up to the last batch before its registration: no step of the

@@ -293,6 +293,24 @@ LATE_WAITS = ReplicationProfile(
 )
 """The same, and CAND-17 is about to happen: B leads again, and has truncated what a produce is to wait for."""
 
+LATE_ANSWERS = ReplicationProfile(
+    "late-answers",
+    CROWDED.weights,
+    heals=48,
+    prelude="""
+        produce B r acks=all
+        elect A
+        apply A
+        apply B looking
+        apply C
+        produce A s acks=1
+        fetch B from=A
+        fetch B from=A
+        fetch C from=A
+    """,
+)
+"""The same, and CAND-18 is about to happen: B has truncated what a produce waits for that a thread looks at."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -307,6 +325,7 @@ PROFILES = {
         CROWDED,
         LATE_COUNTS,
         LATE_WAITS,
+        LATE_ANSWERS,
         ReplicationProfile("calm", CALM, heals=256, skewed=0, reply_lost=0),
     )
 }

@@ -283,10 +283,7 @@ class Replication(ClusterState):
         broker = self.hosts[broker_id].up
         if broker is None:
             return False
-        added = broker.purgatory.add_delayed_produce(payload)
-        if isinstance(added, Refused):
-            self.recorder.blocked("AddDelayedProduce", broker_id, self.values[payload])
-        elif added:
+        if broker.purgatory.add_delayed_produce(payload):
             self.recorder.did("AddDelayedProduce", broker_id, self.values[payload])
             return True
         return self.fail_produce(broker_id, payload)

@@ -225,7 +225,8 @@ class Run(RunBase[Cluster, ReplicationProfile]):
         return False
 
     def purgatory(self, word: int) -> bool:
-        """A waiting produce is looked at, or one begins to wait."""
+        """A waiting produce is looked at, or one begins to wait. At a broker that leads no more, some thread may have
+        looked at it before."""
         cluster, hosts = self.cluster, self._hosts
         for broker_id in self.orders[word % self._count]:
             host = hosts[broker_id]
@@ -240,7 +241,8 @@ class Run(RunBase[Cluster, ReplicationProfile]):
                 continue
             waiting = list(broker.purgatory.waiting)
             payload = waiting[(word >> 8) % len(waiting)]
-            if cluster.fail_produce(broker_id, payload):
+            looked_at = not broker.partition.is_leader and word >> 32 & 1
+            if not looked_at and cluster.fail_produce(broker_id, payload):
                 return True
             if cluster.complete_produce(broker_id, payload, (word >> 16 & 255) >= self.profile.reply_lost):
                 return True

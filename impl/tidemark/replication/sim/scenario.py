@@ -19,7 +19,8 @@ called as the text calls them.
     lose C from=A                     the connection breaks
     stall C                           the thread dies with which C fetches
     consume A [max=1]                 a consumer asks A for the leader, and reads on from there
-    apply A [upto=3]                  A applies the metadata (up to the third partition change) as one delta
+    apply A [upto=3] [looking]        A applies the metadata (up to the third partition change) as one delta (looking: a
+                                      thread sees that A leads before, and goes on with the produces that wait after it)
     shrink A C | expand A C           A proposes the ISR without, or with C
     decide A | reply A | resend A     the controller decides A's proposal, A hears of it, A sends it again
     lose-proposal A                   the connection between A and the controller breaks
@@ -139,7 +140,7 @@ class Scenario(Script):
             wanted = int(options["upto"])
             ends = self.cluster.metadata.ends
             end = next(one for one in reversed(ends) if self._changes(one) <= wanted)
-        return self.cluster.apply_metadata(self._broker(names[0]), end)
+        return self.cluster.apply_metadata(self._broker(names[0]), end, "looking" in names[1:])
 
     def _changes(self, end: int) -> int:
         state = self.cluster.metadata.delta(0, end)
