@@ -181,3 +181,30 @@ def test_a_leader_that_was_deposed_fails_a_produce_that_was_to_wait() -> None:
     assert purgatory.fail_produce(1, 0) is None
     led(leader, B2, 1)
     assert purgatory.fail_produce(1, 0) == ProduceResponse(1, NOT_LEADER_OR_FOLLOWER)
+
+
+@pytest.mark.parametrize(
+    ("epochs", "rule", "accepted"),
+    [
+        ((1, 2), None, 2),
+        ((1, 3), None, 1),
+        ((1, 3), "no_batch_above_fetch_epoch", 2),
+        ((0, 2), None, 0),
+        ((0, 2), "tail_epoch_monotone", 2),
+        ((2, 1), None, 1),
+        ((2, 1), "no_batch_above_fetch_epoch", 1),
+        ((2, 1), "tail_epoch_monotone", 2),
+    ],
+)
+def test_a_follower_takes_batches_up_to_the_first_that_a_rule_refuses(
+    epochs: tuple[int, int], rule: str | None, accepted: int
+) -> None:
+    """Bytes that were read late, where SliceNotTruncated is not in force: KAFKA-18723 (row 12) and rows 104, 139."""
+    rules = Rules() if rule is None else dataclasses.replace(Rules(), **{rule: lambda *_: True})
+    follower = partition_of(B2, rules)
+    led(follower, B1, 2)
+    follower.log.append_as_follower((RecordBatch(0, 1, (1,)),))
+    request = FetchRequest(B2, 1, 1, 2, 1)
+    batches = tuple(RecordBatch(1 + at, epoch, (2 + at,)) for at, epoch in enumerate(epochs))
+    ReplicaFetcher(follower, 1, rules).follower_append(request, FetchResponse(NONE, 0, batches))
+    assert follower.log.end_offset == 1 + accepted
