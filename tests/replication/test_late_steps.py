@@ -204,7 +204,7 @@ def test_a_follower_takes_batches_up_to_the_first_that_a_rule_refuses(
     follower = partition_of(B2, rules)
     led(follower, B1, 2)
     follower.log.append_as_follower((RecordBatch(0, 1, (1,)),))
-    request = FetchRequest(B2, 1, 1, 2, 1)
+    request = FetchRequest(B2, 1, 2, 1, 1)
     batches = tuple(RecordBatch(1 + at, epoch, (2 + at,)) for at, epoch in enumerate(epochs))
     ReplicaFetcher(follower, 1, rules).follower_append(request, FetchResponse(NONE, 0, batches))
     assert follower.log.end_offset == 1 + accepted

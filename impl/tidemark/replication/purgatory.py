@@ -70,7 +70,7 @@ class ProducePurgatory:
         return ProduceResponse(payload, NONE, delayed.base_offset)
 
     def fail_produce(self, payload: Payload, now: int) -> ProduceResponse | None:
-        """Answer a waiting produce with the error that is due, None if none is; what is in the log stays there. One that
+        """Answer a waiting produce with the error that is due, None if none is; the log stays as it is. One that
         was to wait is answered if the broker leads no more."""
         partition = self._partition
         if payload in self.created:

@@ -7,7 +7,7 @@ Which event comes next is somebody else's choice (run.py at random, scenario.py 
 from __future__ import annotations
 
 from tidemark.common.errors import NONE, PREFERRED_LEADER_NOT_AVAILABLE
-from tidemark.replication.broker import RUNNING, STARTING, STOPPING
+from tidemark.replication.broker import RUNNING, STARTING, STOPPING, Broker
 from tidemark.replication.messages import BrokerId
 from tidemark.replication.sim.replicating import Replication
 
