@@ -4,6 +4,7 @@ an interrupted hunt comes to the same result."""
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from tidemark_conformance.hunt.corpus import Kind
 from tidemark_conformance.hunt.hunting import Hunted, hunt
 from tidemark_conformance.hunt.island import Finding, Job, Part, Round
 from tidemark_conformance.hunt.rows import taken
+from tidemark_conformance.hunt.showing import complaints
 from tidemark_conformance.hunt.target import known_as, target
 from tidemark_conformance.hunt.traits import MOST_PAIRS, Sequence, Traits, homes, sequences
 from tidemark_conformance.registry import zoo
@@ -350,7 +352,7 @@ def test_the_command_finds_nothing_with_all_rules(tmp_path: Path, capsys: pytest
     assert (first["ok"], first["findings"]) == (True, [])
     assert main(words) == 0
     again = json.loads(capsys.readouterr().out)
-    different = {"seconds", "peak_rss_mib"}
+    different = {"seconds", "peak_rss_mib", "rss_mib"}
     assert {key: first[key] for key in first.keys() - different} == {
         key: again[key] for key in again.keys() - different
     }
@@ -396,6 +398,71 @@ def test_a_folder_with_something_else_is_refused(
     (tmp_path / (hunting.STATE if content else "notes.txt")).write_text(content)
     assert main(["hunt", "replication", "--steps", "100", "-o", str(tmp_path)]) == 2
     assert str(tmp_path) in capsys.readouterr().err
+
+
+@pytest.fixture(scope="module")
+def kept_state(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The state of a hunt of one whole round."""
+    folder = tmp_path_factory.mktemp("hunt") / "kept"
+    assert main(["hunt", "replication", "--steps", "11000", "--seed", "5", "-o", str(folder), "--json", "-"]) == 0
+    return (folder / hunting.STATE).read_text()
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("steps", 10**12),
+        ("steps", -(10**6)),
+        ("steps", "x"),
+        ("whole", -1),
+        ("growth", [[1]]),
+        ("findings", None),
+        ("reach", {"": "%%%"}),
+        ("actions", {"": [[0, 0]]}),
+    ],
+)
+def test_an_edited_state_is_no_hunt(
+    name: str, value: object, kept_state: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    state = json.loads(kept_state)
+    assert state[name] != value
+    (tmp_path / hunting.STATE).write_text(json.dumps({**state, name: value}))
+    assert main(["hunt", "replication", "--steps", "11000", "--seed", "5", "-o", str(tmp_path)]) == 2
+    error = capsys.readouterr().err
+    assert f"{tmp_path / hunting.STATE} is no state of a hunt of this version, or it was changed" in error
+    assert len(error.strip().splitlines()) == 1
+    assert sorted(one.name for one in tmp_path.iterdir()) == [hunting.STATE]
+
+
+def test_a_state_without_a_part_is_no_hunt(kept_state: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    state = json.loads(kept_state)
+    del state["findings"]
+    (tmp_path / hunting.STATE).write_text(json.dumps(state))
+    assert main(["hunt", "replication", "--steps", "11000", "--seed", "5", "-o", str(tmp_path)]) == 2
+    assert "or it was changed" in capsys.readouterr().err
+
+
+def test_a_folder_holds_a_hunt_of_one_text(tmp_path: Path) -> None:
+    """A property that has changed did not judge the runs before."""
+    quarry = target(known_as("replication"))
+    (part,) = quarry.parts
+    sources = dict(part.specification.sources)
+    changed = tmp_path / "ReplicationProperties.tla"
+    changed.write_text(sources["ReplicationProperties"].read_text() + "\\* Another word.\n")
+    sources["ReplicationProperties"] = changed
+    other = replace(quarry, parts=(replace(part, specification=replace(part.specification, sources=sources)),))
+    assert target(known_as("replication")).judged_by == quarry.judged_by != other.judged_by
+
+
+def test_a_hunt_that_hardly_judges_complains() -> None:
+    quarry = target(known_as("replication"))
+    assert list(complaints(quarry, Round(runs=255, healed=0, cut=255))) == []
+    assert list(complaints(quarry, Round(runs=300, healed=0, cut=30))) == [
+        "of 300 runs no faults stopped, so no quiescence property has judged anything"
+    ]
+    assert list(complaints(quarry, Round(runs=300, healed=1, cut=31))) == [
+        "31 of 300 runs were cut at a capacity, and their ends were not judged"
+    ]
 
 
 def test_a_folder_holds_one_hunt(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

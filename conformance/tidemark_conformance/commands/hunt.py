@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import resource
 import secrets
 import time
 from contextlib import nullcontext
@@ -13,6 +12,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
+from tidemark_conformance import cache
 from tidemark_conformance.audit.result import HOLDS, VIOLATION
 from tidemark_conformance.console.progress import progress, say
 from tidemark_conformance.errors import Unusable
@@ -164,7 +164,8 @@ def _hunt(args: argparse.Namespace, quarry: Target, seed: int, console: Console,
             "islands": islands,
             "steps": STEPS,
             "bitmap": Reach.PLAIN,
-            "code": " ".join(map(digest, quarry.known.packages())),
+            "code": " ".join([*map(digest, quarry.known.packages()), cache.code(hunt.__module__)]),
+            "specification": quarry.judged_by,
         }
         found = hunt(
             quarry.job(seed),
@@ -180,15 +181,16 @@ def _hunt(args: argparse.Namespace, quarry: Target, seed: int, console: Console,
     took = time.monotonic() - started
     with progress("explaining what was found", "findings") as bar:
         results = showing.shown(quarry, found, lambda done: bar.update(done, len(found.total.findings)), MOST_EXPLAINED)
-    reached = showing.coverage(quarry, found)
+    reached, total = showing.coverage(quarry, found), found.total
+    complaints = list(showing.complaints(quarry, total))
     if args.json != "-":
         _render(quarry, found, seed, islands, took, reached, console)
         showing.render(results, console)
-    total = found.total
-    own = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        for one in complaints:
+            console.print(one, style="bold red")
     result = {
         "schema": "tidemark.hunt/1",
-        "ok": not results,
+        "ok": not results and not complaints,
         "protocol": quarry.known.name,
         "without": list(quarry.without),
         "seed": seed,
@@ -196,10 +198,13 @@ def _hunt(args: argparse.Namespace, quarry: Target, seed: int, console: Console,
         "steps": total.steps,
         "runs": total.runs,
         "cut": total.cut,
+        "healed": total.healed,
         "seconds": round(took, 3),
-        "peak_rss_mib": round(max(own, total.rss) / 1024, 1),
+        "peak_rss_mib": max((round(max(one) / 1024, 1) for one in found.memory), default=0.0),
         "coverage": reached,
         "growth": [{"steps": steps, "features": plain, "shapes": shapes} for steps, plain, shapes in found.growth],
+        "rss_mib": [[round(one / 1024, 1) for one in pair] for pair in found.memory],
+        "complaints": complaints,
         "findings": [showing.finding_document(one) for one in results],
     }
     if folder is not None:
@@ -222,9 +227,12 @@ def _render(
     taken_ = sum(map(bool, reached["actions"].values()))
     console.print(
         f"  reached: {taken_} of {len(reached['actions'])} actions, {sides} of {2 * len(reached['rules'])} sides of "
-        f"rules, {reached['features']:,} pairs and changes, {reached['shapes']:,} shapes; {total.cut:,} runs cut at a "
-        "capacity"
+        f"rules, {reached['features']:,} pairs and changes, {reached['shapes']:,} shapes; {total.healed:,} runs "
+        f"healed, {total.cut:,} cut at a capacity"
     )
+    if found.memory:
+        first, last = (" and ".join(f"{one / 1024:,.0f}" for one in found.memory[at]) for at in (0, -1))
+        console.print(f"  MiB of this process and of its largest worker: {first} at first, {last} in the end")
     if len(found.growth) > 1:
         grown = ", ".join(f"{plain:,} + {shapes:,} at {steps:,}" for steps, plain, shapes in found.growth[-5:])
         console.print(f"  growth (pairs and changes + shapes at steps): {grown}")

@@ -9,6 +9,7 @@ number of steps it is the same in every run; with a time, how many rounds there 
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import pickle
 import time
@@ -25,6 +26,7 @@ from tidemark_conformance.errors import Unusable, writable
 from tidemark_conformance.hunt.corpus import Corpus, Item, Kind
 from tidemark_conformance.hunt.island import Finding, Island, Job, Round
 from tidemark_conformance.hunt.yields import Counts, Yields
+from tidemark_conformance.machine import resident
 from tidemark_conformance.report import document
 from tidemark_conformance.simulate.generate import difference
 from tidemark_conformance.spark.bootstrap import Partition
@@ -36,17 +38,20 @@ if TYPE_CHECKING:
 FIRST_ROUND, LONGEST_ROUND = 10_000, 640_000
 """Steps of an island in the first round, and in the longest; each round has twice as many as the one before."""
 STATE = "state.json"
-SCHEMA = "tidemark.hunt-state/5"
+CHECKSUM = "sha256"
+SCHEMA = "tidemark.hunt-state/6"
 
 
 @dataclass(slots=True)
 class Hunted:
     """The findings of a hunt so far. `growth`: after each round its steps, and how many plain features and shapes had
-    been reached; `whole`: rounds that are over."""
+    been reached; `memory`: the resident memory then in KiB, of this process and of its largest worker. `whole`: rounds
+    that are over."""
 
     total: Round = field(default_factory=Round)
     corpus: Corpus = field(default_factory=Corpus)
     growth: list[tuple[int, int, int]] = field(default_factory=list)
+    memory: list[tuple[int, int]] = field(default_factory=list)
     whole: int = 0
 
     def add(self, rounds: list[Round]) -> None:
@@ -79,10 +84,11 @@ class Hunted:
                 self.corpus.add(replace(item))
             total.runs += one.runs
             total.cut += one.cut
-            total.rss = max(total.rss, one.rss)
+            total.healed += one.healed
             total.steps += one.steps
         total.yields.trim()
         reached = [reach.counts() for reach in total.reach.values()]
+        self.memory.append((resident(), max(one.rss for one in rounds)))
         self.growth.append((total.steps, sum(plain for plain, _ in reached), sum(shapes for _, shapes in reached)))
 
 
@@ -189,11 +195,19 @@ def _state(folder: Path) -> dict[str, Any] | None:
             return None
         try:
             kept: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
-            if kept["schema"] != SCHEMA:
+            checksum = kept.pop(CHECKSUM)
+            if kept["schema"] != SCHEMA or checksum != _checksum(kept):
                 raise ValueError(kept["schema"])
-        except (ValueError, KeyError, TypeError):
-            raise Unusable(f"{path} is no state of a hunt of this version; choose another folder") from None
+        except (ValueError, KeyError, TypeError, AttributeError):
+            raise Unusable(
+                f"{path} is no state of a hunt of this version, or it was changed; choose another folder"
+            ) from None
     return kept
+
+
+def _checksum(kept: Mapping[str, Any]) -> str:
+    """SHA-256 (hex) of a state without its checksum: a file that was damaged or edited is no hunt."""
+    return hashlib.sha256(json.dumps(kept).encode()).hexdigest()
 
 
 def _opened(folder: Path, settings: Mapping[str, Any]) -> Hunted:
@@ -222,10 +236,11 @@ def _keep(folder: Path, settings: Mapping[str, Any], found: Hunted) -> None:
         "settings": dict(settings),
         "whole": found.whole,
         "growth": found.growth,
+        "memory": found.memory,
         "steps": total.steps,
         "runs": total.runs,
         "cut": total.cut,
-        "rss": total.rss,
+        "healed": total.healed,
         "items": [asdict(one) for one in found.corpus.items()],
         "reach": {part: base64.b64encode(one.bits()).decode() for part, one in total.reach.items()},
         "traits": total.traits,
@@ -235,7 +250,7 @@ def _keep(folder: Path, settings: Mapping[str, Any], found: Hunted) -> None:
         "actions": {part: one.tolist() for part, one in total.actions.items()},
         "rules": {part: one.tolist() for part, one in total.rules.items()},
     }
-    document.write_text(json.dumps(kept), folder / STATE)
+    document.write_text(json.dumps({**kept, CHECKSUM: _checksum(json.loads(json.dumps(kept)))}), folder / STATE)
 
 
 def _read(kept: dict[str, Any]) -> Hunted:
@@ -243,7 +258,7 @@ def _read(kept: dict[str, Any]) -> Hunted:
         steps=kept["steps"],
         runs=kept["runs"],
         cut=kept["cut"],
-        rss=kept["rss"],
+        healed=kept["healed"],
         reach={part: Reach(base64.b64decode(bits)) for part, bits in kept["reach"].items()},
         traits={part: Counter(counts) for part, counts in kept["traits"].items()},
         yields=Yields(kept["yields"]),
@@ -253,4 +268,5 @@ def _read(kept: dict[str, Any]) -> Hunted:
         rules={part: np.array(counts, np.int64).reshape(-1, 2) for part, counts in kept["rules"].items()},
     )
     items = Corpus(Item(**{**one, "kind": Kind(one["kind"])}) for one in kept["items"])
-    return Hunted(total, items, [(a, b, c) for a, b, c in kept["growth"]], kept["whole"])
+    growth, memory = [(a, b, c) for a, b, c in kept["growth"]], [(a, b) for a, b in kept["memory"]]
+    return Hunted(total, items, growth, memory, kept["whole"])

@@ -6,7 +6,6 @@ beginning. No Spark in here.
 
 from __future__ import annotations
 
-import resource
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -16,10 +15,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tidemark_conformance.audit.judge import FAIL, NOT_A_STEP, UNDECIDED, Batch, Judge, batch_of, judge_for
+from tidemark_conformance.audit.locate import at_rest
 from tidemark_conformance.garbage import seldom_collecting
 from tidemark_conformance.hunt.corpus import DEEPEST, Corpus, Item, Kind
 from tidemark_conformance.hunt.traits import Traits
 from tidemark_conformance.hunt.yields import Counts, Yields
+from tidemark_conformance.machine import resident
 from tidemark_conformance.simulate.generate import BAD, Simulated
 from tidemark_conformance.simulate.simulators import Swarm
 from tidemark_conformance.tla.kernels.driver import CAPACITY, OVERFLOWS, REASONS
@@ -75,13 +76,14 @@ class Round:
 
     `items`: new beginnings; `draws`: of all beginnings, by turn (`corpus.py`); `reach`: by part. `traits`: of flaws,
     counted by part; `yields`: of worlds. `findings`: by the first failure of a run. `falls`: by (part, check), of all
-    failures of a run, the first alone. `actions`, `rules`: counts by part; `cut`: runs that ended at a capacity; `rss`:
-    the worker's greatest resident memory in KiB.
+    failures of a run, the first alone. `actions`, `rules`: counts by part. `healed`: runs whose faults stopped, and
+    that were judged so; `cut`: runs that ended at a capacity. `rss`: the worker's resident memory at the end in KiB.
     """
 
     steps: int = 0
     runs: int = 0
     cut: int = 0
+    healed: int = 0
     rss: int = 0
     items: list[Item] = field(default_factory=list)
     draws: Counter[tuple[str, ...]] = field(default_factory=Counter)
@@ -147,7 +149,7 @@ class Island:
         found.traits = {part: one.counts for part, one in self.traits.items()}
         found.yields.add(self.corpus.yields.new)
         found.draws = self.corpus.draws
-        found.rss = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        found.rss = resident()
         return found
 
     def _simulated(self, steps: int) -> list[_Run]:
@@ -197,6 +199,8 @@ class Island:
         """Judge a part of these runs; returns their news."""
         found, kernels = self.found, judge.kernels
         result = kernels.check(batch.data, batch.offsets, nodes=part.nodes, reach=found.reach[part.name])
+        if part is self.job.parts[0]:
+            found.healed += int((at_rest(batch.data, batch.offsets) & (result.verdict != UNDECIDED)).sum())
         for counts, more in ((found.actions, result.actions), (found.rules, result.rules)):
             counts[part.name] = counts[part.name] + more if part.name in counts else more
         for row in np.flatnonzero(result.verdict == FAIL).tolist():

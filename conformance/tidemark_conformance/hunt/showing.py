@@ -5,7 +5,7 @@ that shows it again.
 from __future__ import annotations
 
 import shlex
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from tidemark_conformance.explain.load import Stored, decoded
 from tidemark_conformance.explain.record import Explanation
 from tidemark_conformance.explain.shrink import Shrinker
 from tidemark_conformance.hunt.hunting import Hunted
-from tidemark_conformance.hunt.island import Finding, Signature
+from tidemark_conformance.hunt.island import RUNS, Finding, Round, Signature
 from tidemark_conformance.hunt.target import STEPS, Target
 from tidemark_conformance.registry.protocols import Composition
 from tidemark_conformance.report import explanation as text
@@ -31,6 +31,11 @@ from tidemark_conformance.trace.schema import schema_of
 
 JUDGED = frozenset({"invariant", "action-property", "not-a-step", "quiescence"})
 """Kinds of findings that a specification's checks make: those that can be explained."""
+
+ENOUGH = RUNS
+"""Of so many runs some must be healed, and most judged to the end."""
+MOST_CUT = 10
+"""One run in so many may be cut at a capacity."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,6 +105,16 @@ def said(signature: Signature) -> str:
         "undecided": f"a trace cannot be judged: {name}",
     }.get(kind, f"{name} falls")
     return f"{part}: {what}" if part else what
+
+
+def complaints(target: Target, total: Round) -> Iterator[str]:
+    """The reasons why "nothing found" would say too much: runs that were simulated, and hardly judged."""
+    if total.runs < ENOUGH:
+        return
+    if target.parts[0].specification.quiescence and not total.healed:
+        yield f"of {total.runs:,} runs no faults stopped, so no quiescence property has judged anything"
+    if total.cut * MOST_CUT > total.runs:
+        yield f"{total.cut:,} of {total.runs:,} runs were cut at a capacity, and their ends were not judged"
 
 
 def coverage(target: Target, found: Hunted) -> dict[str, Any]:

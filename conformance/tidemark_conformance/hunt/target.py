@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
@@ -27,6 +28,16 @@ class Target:
     without: tuple[str, ...]
     parts: tuple[Part, ...]
     headers: dict[str, Header]
+
+    @property
+    def judged_by(self) -> str:
+        """SHA-256 (hex) of the texts that judge the runs: the modules and the cfg of every part."""
+        hashed = hashlib.sha256()
+        for part in self.parts:
+            for file in (*part.specification.sources.values(), part.specification.cfg):
+                text = file.read_bytes()
+                hashed.update(len(text).to_bytes(8, "big") + text)
+        return hashed.hexdigest()
 
     def job(self, seed: int, until: str | None = None) -> Job:
         """The hunt of a seed; `until` as of `Job`."""

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from tidemark_conformance.console.progress import progress
 from tidemark_conformance.hunt.hunting import hunt
-from tidemark_conformance.hunt.showing import command, said
+from tidemark_conformance.hunt.showing import command, complaints, said
 from tidemark_conformance.hunt.target import known_as, target
 from tidemark_conformance.processes import side_by_side
 from tidemark_conformance.registry.protocols import compositions, protocols
@@ -22,7 +22,9 @@ from tidemark_conformance.verify import kept
 @dataclass(frozen=True, slots=True)
 class Fresh:
     """The hunt of a protocol: its seed, runs and steps, and of each finding what it is and the command that shows it
-    again. `kept`: an earlier run of the same text found nothing."""
+    again. A complaint about a hunt that judged too little is a finding, too. `kept`: an earlier run of the same text
+    found nothing.
+    """
 
     name: str
     seed: int
@@ -59,7 +61,9 @@ def _hunted(name: str, seed: int, seconds: float) -> Fresh:
     quarry = target(known_as(name))
     total = hunt(quarry.job(seed, ""), {}, seconds=seconds).total
     shown = tuple((said(key), command(quarry, one, key)) for key, one in sorted(total.findings.items()))
-    return Fresh(name, seed, total.runs, total.steps, shown)
+    repeat = f"tidemark hunt {name} --steps {total.steps} --seed {seed}"
+    missed = tuple((one, repeat) for one in complaints(quarry, total))
+    return Fresh(name, seed, total.runs, total.steps, (*shown, *missed))
 
 
 def text(found: Sequence[Fresh]) -> str:
