@@ -116,7 +116,7 @@ class Placed:
 
     def filled(self, term: Any) -> Any:
         """A term with the values in the place of symbols, simplified."""
-        scalars, functions = _symbols(term)
+        scalars, functions = symbols(term)
         pairs = []
         for one in scalars:
             value = self.scalars.get(one.decl().name())
@@ -175,7 +175,7 @@ def _only(term: Any, axioms: Sequence[Any]) -> int:
 _known: dict[int, tuple[Any, list[Any], list[Any]]] = {}
 
 
-def _symbols(term: Any) -> tuple[list[Any], list[Any]]:
+def symbols(term: Any) -> tuple[list[Any], list[Any]]:
     """The uninterpreted constants and functions of a term; kept for terms that are asked again."""
     known = _known.get(term.get_id())
     if known is not None and known[0].eq(term):
