@@ -7,12 +7,13 @@ instance picked, else the cell itself. Copies of the relation differ by the step
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 import z3
 
+from tidemark_conformance.errors import Unusable
 from tidemark_conformance.prove.checks import symbols
 from tidemark_conformance.prove.equality import member, same, subset
 from tidemark_conformance.prove.sorts import (
@@ -159,7 +160,7 @@ class Instance:
 class Unrolling:
     """The step relation of a specification, and copies of it and of predicates for the steps of a run."""
 
-    def __init__(self, universe: Universe, instances: Callable[[str], Iterable[Mapping[str, Symbolic]]]) -> None:
+    def __init__(self, universe: Universe) -> None:
         self.universe = universe
         self.next = {name: universe.symbols.make(sort, f"{name}'") for name, sort in universe.sorts.items()}
         self.side: list[Term] = []
@@ -169,7 +170,7 @@ class Unrolling:
         self.side += self.initial.evaluator.side
         self.instances: list[Instance] = []
         for action in universe.spec.action_names:
-            self.instances += [one for params in instances(action) if (one := self._instance(action, params))]
+            self.instances += [one for params in universe.instances(action) if (one := self._instance(action, params))]
         self.picked = z3.Int(PICKED)
         self._names: dict[int, dict[str, Any]] = {}
 
@@ -232,12 +233,13 @@ class Unrolling:
 
     def failing(self) -> Term:
         """The condition that TLC reports an error when it tries an action in a state."""
-        parts = []
-        for one in self.instances:
-            step = one.step
-            parts.append(conj(step.given, neg(step.errorless)))
-            parts.append(conj(step.guard, neg(step.defined)))
-        return disj(*parts)
+        return disj(*(self.fails(one) for one in self.instances))
+
+    @staticmethod
+    def fails(one: Instance) -> Term:
+        """The same for one instance."""
+        step = one.step
+        return disj(conj(step.given, neg(step.errorless)), conj(step.guard, neg(step.defined)))
 
     # Copies
 
@@ -264,8 +266,20 @@ class Unrolling:
         copy = z3.Function(f"{symbol.name()}@{step}", *sorts, symbol.range())
         return copy(*(z3.Var(at, sort) for at, sort in enumerate(sorts)))
 
-    def state_is(self, state: Mapping[str, Value], step: int = 0) -> list[Any]:
-        """The state after so many steps has these values."""
+    def begins(self) -> Iterator[Any]:
+        """The state after no step satisfies Init."""
+        yield self.at(conj(self.initial.guard, self.initial.defined), 0)
+        yield from self._equal(self.first, 0)
+
+    def state_is(self, state: Mapping[str, Value]) -> Iterator[Any]:
+        """The state after no step has these values. Raises Unusable for one that is beyond a capacity."""
         cells = self._cells({name: constant_form(state[name], self.universe.codes) for name in self.universe.sorts})
-        return [self.at(cell, step) == as_term(term) if not z3.is_bool(cell) else
-                self.at(cell, step) == as_bool(term) for cell, term in cells.terms]
+        if cells.fits is not True:
+            raise Unusable(
+                "the state from which the search is to begin is beyond a capacity: give a cfg with larger ones"
+            )
+        yield from self._equal(cells, 0)
+
+    def _equal(self, cells: Cells, step: int) -> Iterator[Any]:
+        for cell, term in cells.terms:
+            yield self.at(cell, step) == self.at(term, step)
