@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
 import z3
 
@@ -20,8 +21,9 @@ from tidemark_conformance.prove.terms import Term, as_bool, conj, disj, neg
 from tidemark_conformance.prove.universe import Universe
 from tidemark_conformance.prove.unrolling import Unrolling
 from tidemark_conformance.prove.witness import Witness, read
+from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla import ir, walk
-from tidemark_conformance.tla.spec import Specification
+from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.values import Value
 
 LIMIT = 400_000_000
@@ -180,6 +182,12 @@ class Search:
             self.result.verdict, self.result.why = UNKNOWN, f"the model cannot be read: {problem}"
             return
         self.result.verdict = FOUND
+
+
+def loaded(module: Path, cfg: Path) -> Specification:
+    """A specification with the texts of its cfg's constraints."""
+    config = cfg_files.read(cfg)
+    return load(module, cfg, also=[*config.constraints, *config.action_constraints])
 
 
 def asked(spec: Specification, name: str | None) -> list[str]:

@@ -9,15 +9,17 @@ from typing import Any
 
 import z3
 
+from tidemark_conformance.explain.run import BLOCKED, INITIAL, STUTTER, Run
 from tidemark_conformance.prove.proving import ERRORLESS
 from tidemark_conformance.prove.sorts import Codes
 from tidemark_conformance.prove.terms import NOTHING, Arr, Atom, Coded, Filtered, Fun, Listed, Range, Rec, Symbolic
 from tidemark_conformance.prove.unrolling import Unrolling
+from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.types import Misfit, encode
 from tidemark_conformance.tla.values import Fn, Value, function
-from tidemark_conformance.trace.codec import reader
+from tidemark_conformance.trace.codec import WrongKind, reader
 from tidemark_conformance.trace.files import open_writer
 from tidemark_conformance.trace.header import constant_json
 from tidemark_conformance.trace.schema import Schema
@@ -146,14 +148,38 @@ def _holds(ask: Callable[[], bool]) -> bool:
         return False
 
 
-def stream(schema: Schema, first: Mapping[str, Value], steps: Sequence[Taken]) -> bytes:
-    """The run as a trace's delta stream. Raises Unusable for a value that no trace can hold."""
+def stream(schema: Schema, found: Witness, before: Run | None) -> bytes | None:
+    """The run as a trace's delta stream, behind the records before its first state. None for a value of another kind
+    than its type's, which no trace can hold."""
     writer = schema.writer()
-    writer.initial(_cells(schema, first))
-    for step in steps:
-        params = schema.parameters[step.action].indices(step.action, step.params)
-        writer.step(schema.actions.index(step.action), params, 0, _cells(schema, step.state))
+    try:
+        if before is None:
+            writer.initial(_cells(schema, found.first))
+        else:
+            _records(writer, schema, before)
+        for step in found.steps:
+            params = schema.parameters[step.action].indices(step.action, step.params)
+            writer.step(schema.actions.index(step.action), params, 0, _cells(schema, step.state))
+    except WrongKind:
+        return None
     return writer.end()
+
+
+def _records(writer: StreamWriter, schema: Schema, run: Run) -> None:
+    """Writes a run's records once more."""
+    for event in run.events:
+        node = run.nodes.index(event.node) + 1 if event.node else 0
+        if event.kind == INITIAL:
+            writer.initial(_cells(schema, event.state))
+        elif event.kind == STUTTER:
+            writer.stutter(node)
+        else:
+            params = schema.parameters[event.action].indices(event.action, event.params)
+            action = schema.actions.index(event.action)
+            if event.kind == BLOCKED:
+                writer.blocked(action, params, node)
+            else:
+                writer.step(action, params, node, _cells(schema, event.state))
 
 
 def _cells(schema: Schema, state: Mapping[str, Value]) -> list[int]:
