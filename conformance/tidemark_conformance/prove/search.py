@@ -14,15 +14,17 @@ from pathlib import Path
 import z3
 
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.prove.behaviour import require_behaviours
 from tidemark_conformance.prove.proving import ERRORLESS
 from tidemark_conformance.prove.solving import solver
 from tidemark_conformance.prove.symmetry import exchangeable, representatives
 from tidemark_conformance.prove.terms import Term, as_bool, conj, disj, neg
 from tidemark_conformance.prove.universe import Universe
 from tidemark_conformance.prove.unrolling import Unrolling
-from tidemark_conformance.prove.witness import Witness, read
+from tidemark_conformance.prove.witness import Witness, read, settled
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla import ir, walk
+from tidemark_conformance.tla.python import EvaluationError
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.tla.values import Value
 
@@ -80,7 +82,7 @@ class Search:
         began = time.monotonic()
         self.spec, self.start, self.limit = spec, start, limit
         lifted = Universe(spec, infinite=False).lifted
-        self.unrolling = Unrolling(Universe(spec, infinite=False, kept=lifted))
+        self.unrolling = Unrolling(Universe(spec, infinite=False, kept=lifted, orders=True))
         self.claims = [self._claim(name) for name in names]
         config, definitions = spec.config, spec.module.definitions
         predicate = self.unrolling.predicate
@@ -175,18 +177,20 @@ class Search:
 
     def _found(self, depth: int, falls: Sequence[tuple[Claim, Term]]) -> None:
         model = self.solver.model()
-        fallen = [claim for claim, term in falls if z3.is_true(model.eval(as_bool(term), model_completion=True))]
         try:
-            self.result.witness = read(self.unrolling, model, depth, [one.name for one in fallen], self.start)
-        except z3.Z3Exception as problem:
+            fallen = [claim.name for claim, term in falls if settled(model, as_bool(term))]
+            self.result.witness = read(self.unrolling, model, depth, fallen, self.start)
+        except (z3.Z3Exception, EvaluationError) as problem:
             self.result.verdict, self.result.why = UNKNOWN, f"the model cannot be read: {problem}"
             return
         self.result.verdict = FOUND
 
 
 def loaded(module: Path, cfg: Path) -> Specification:
-    """A specification with the texts of its cfg's constraints."""
+    """A specification with the texts of its cfg's constraints. Raises Unusable where the cfg's SPECIFICATION is not
+    Init and Next."""
     config = cfg_files.read(cfg)
+    require_behaviours(module, config)
     return load(module, cfg, also=[*config.constraints, *config.action_constraints])
 
 

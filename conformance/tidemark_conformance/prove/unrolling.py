@@ -162,7 +162,8 @@ class Unrolling:
 
     def __init__(self, universe: Universe) -> None:
         self.universe = universe
-        self.next = {name: universe.symbols.make(sort, f"{name}'") for name, sort in universe.sorts.items()}
+        # Not by the names with a prime: those are of the choices that an action makes.
+        self.next = {name: universe.symbols.make(sort, f"{name}+") for name, sort in universe.sorts.items()}
         self.side: list[Term] = []
         self.pairs = list(self._pairs())
         self.initial = universe.initial()

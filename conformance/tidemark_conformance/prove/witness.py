@@ -10,9 +10,11 @@ from typing import Any
 import z3
 
 from tidemark_conformance.explain.run import BLOCKED, INITIAL, STUTTER, Run
+from tidemark_conformance.prove.checks import only_value, satisfiable
 from tidemark_conformance.prove.proving import ERRORLESS
 from tidemark_conformance.prove.sorts import Codes
 from tidemark_conformance.prove.terms import NOTHING, Arr, Atom, Coded, Filtered, Fun, Listed, Range, Rec, Symbolic
+from tidemark_conformance.prove.universe import Step
 from tidemark_conformance.prove.unrolling import Unrolling
 from tidemark_conformance.tla.kernels.stream import StreamWriter
 from tidemark_conformance.tla.python import EvaluationError, PythonChecks
@@ -40,13 +42,13 @@ class Taken:
 class Witness:
     """A run from `first` on by `steps`, at whose end `fallen` properties fall.
 
-    `erring`: the action that TLC evaluates with an error in the last state, with its parameters.
+    `erring`: the action that TLC evaluates with an error in the last state. Its state is as far as it gets.
     """
 
     first: State
     steps: tuple[Taken, ...]
     fallen: tuple[str, ...]
-    erring: tuple[str, tuple[Value, ...]] | None = None
+    erring: Taken | None = None
 
     @property
     def states(self) -> list[State]:
@@ -65,31 +67,40 @@ def read(
         return {name: value_of(forms[name], codes, settle) for name in unrolling.universe.sorts}
 
     first = dict(start) if start is not None else values(unrolling.initial.next, 0)
-    steps = []
-    for at in range(depth):
-        own = unrolling.instances[_settle(unrolling, model, at)(unrolling.picked)].step
-        params = tuple(value_of(one, codes, _settle(unrolling, model, at)) for one in own.params.values())
-        steps.append(Taken(own.action, params, values(own.next, at)))
+
+    def taken(step: Step, at: int) -> Taken:
+        params = tuple(value_of(one, codes, _settle(unrolling, model, at)) for one in step.params.values())
+        return Taken(step.action, params, values(step.next, at))
+
+    picked = [_settle(unrolling, model, at)(unrolling.picked) for at in range(depth)]
+    steps = tuple(taken(unrolling.instances[number].step, at) for at, number in enumerate(picked))
     erring = None
     if ERRORLESS in fallen:
         settle = _settle(unrolling, model, depth)
-        own = next(one.step for one in unrolling.instances if settle(unrolling.fails(one)))
-        erring = own.action, tuple(value_of(one, codes, settle) for one in own.params.values())
-    return Witness(first, tuple(steps), tuple(fallen), erring)
+        erring = taken(next(one.step for one in unrolling.instances if settle(unrolling.fails(one))), depth)
+    return Witness(first, steps, tuple(fallen), erring)
 
 
 def _settle(unrolling: Unrolling, model: Any, step: int) -> Callable[[Any], Any]:
     def settle(term: Any) -> Any:
-        if isinstance(term, bool | int):
-            return term
-        found = model.eval(unrolling.at(term, step), model_completion=True)
-        if z3.is_int_value(found):
-            return found.as_long()
-        if z3.is_true(found) or z3.is_false(found):
-            return z3.is_true(found)
-        raise z3.Z3Exception(f"{found} has no value")
+        return term if isinstance(term, bool | int) else settled(model, unrolling.at(term, step))
 
     return settle
+
+
+def settled(model: Any, term: Any) -> Any:
+    """The Python value of a term in a model. Raises EvaluationError where the solver cannot tell."""
+    found = model.eval(term, model_completion=True)
+    if z3.is_int_value(found):
+        return found.as_long()
+    if z3.is_true(found) or z3.is_false(found):
+        return z3.is_true(found)
+    if not z3.is_bool(found):
+        return only_value(found, [])
+    verdict = satisfiable(found, [])
+    if verdict == z3.unknown:
+        raise EvaluationError("the solver does not decide a term of its model")
+    return verdict == z3.sat
 
 
 def value_of(form: Symbolic, codes: Codes, settle: Callable[[Any], Any]) -> Value:
@@ -126,6 +137,8 @@ def confirmed(found: Witness, spec: Specification, checks: PythonChecks, from_in
     for before, step in zip(states, found.steps, strict=False):
         if not _holds(lambda before=before, step=step: checks.action(step.action, step.params, before, step.state)):  # type: ignore[misc]
             return f"{step.action} is no step there"
+    if found.erring is not None and not _errs(found.erring, states[-1], checks):
+        return f"the terms have no value for {found.erring.action} in its last state"
     invariants = {one.name for one in spec.invariants}
     for name in found.fallen:
         if name in invariants and _holds(lambda name=name: checks.invariant(name, states[-1])):  # type: ignore[misc]
@@ -139,6 +152,15 @@ def confirmed(found: Witness, spec: Specification, checks: PythonChecks, from_in
         ):
             return f"{name} holds of its last step"
     return ""
+
+
+def _errs(tried: Taken, state: State, checks: PythonChecks) -> bool:
+    """Whether the reference evaluator reports an error where an action is tried in a state."""
+    try:
+        checks.action(tried.action, tried.params, state, tried.state)
+    except EvaluationError:
+        return True
+    return False
 
 
 def _holds(ask: Callable[[], bool]) -> bool:

@@ -111,7 +111,8 @@ def _run(result: Result, witness: Witness, console: Console) -> None:
             arrow = f"{one.old} -> {one.new}" if one.how == "set" else f"{one.how} {one.new or one.old}"
             console.print(f"    {one.unit}: {shorten(arrow, 140)}")
     if witness.erring is not None:
-        console.print(f"  TLC reports an error where it tries {label(*witness.erring)} in the last state.")
+        tried = label(witness.erring.action, witness.erring.params)
+        console.print(f"  In the last state {tried} has no value: its evaluation is an error.")
     console.print("  The reference evaluator takes every step, and finds the same.")
     if result.trace is not None:
         console.print(f"  Its trace is {result.trace}; `{result.command}` judges it.")
