@@ -10,13 +10,13 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import z3
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.prove.behaviour import require_behaviours
 from tidemark_conformance.prove.proving import ERRORLESS
-from tidemark_conformance.prove.solving import solver
 from tidemark_conformance.prove.symmetry import exchangeable, representatives
 from tidemark_conformance.prove.terms import Term, as_bool, conj, disj, neg
 from tidemark_conformance.prove.universe import Universe
@@ -30,6 +30,7 @@ from tidemark_conformance.tla.values import Value
 
 LIMIT = 400_000_000
 """The resource limit of the solver for one depth."""
+TACTICS = ("simplify", "propagate-values", "solve-eqs", "elim-uncnstr", "simplify", "smt")
 FOUND, NOTHING, UNKNOWN = "found", "nothing", "unknown"
 INVARIANT, STEP, ERROR = "invariant", "step", "error"
 
@@ -82,7 +83,7 @@ class Search:
         began = time.monotonic()
         self.spec, self.start, self.limit = spec, start, limit
         lifted = Universe(spec, infinite=False).lifted
-        self.unrolling = Unrolling(Universe(spec, infinite=False, kept=lifted, orders=True))
+        self.unrolling = Unrolling(Universe(spec, infinite=False, kept=lifted))
         self.claims = [self._claim(name) for name in names]
         config, definitions = spec.config, spec.module.definitions
         predicate = self.unrolling.predicate
@@ -90,7 +91,6 @@ class Search:
         self.allowed = conj(*(predicate(definitions[one].body, True) for one in config.action_constraints))
         self.relation, self.fits = conj(*self.unrolling.relation()), self.unrolling.fits()
         self.side = conj(*self.unrolling.side)
-        self.solver = solver(limit, models=True)
         self.result = Searched(NOTHING, 0, tuple(names), built=time.monotonic() - began)
         self.result.instances, self.result.cells = len(self.unrolling.instances), len(self.unrolling.pairs)
 
@@ -111,26 +111,36 @@ class Search:
         self, steps: int, told: Callable[[int, str, float], None] = lambda depth, verdict, seconds: None
     ) -> Searched:
         """Looks for a violation after 0, 1, ... `steps` steps."""
+        facts: list[Any] = []
         for depth in range(steps + 1):
             began = time.monotonic()
-            self.solver.add(*map(as_bool, self._step(depth)))
+            facts += map(as_bool, self._step(depth))
             falls = [(claim, term) for claim in self.claims if (term := self._falls(claim, depth)) is not False]
-            self.solver.push()
-            self.solver.add(as_bool(disj(*(term for _, term in falls))))
-            found = self.solver.check()
+            # A new solver each time: it computes with the values that the facts fix, which an incremental one does not.
+            solver = self._solver()
+            solver.add(*facts, as_bool(disj(*(term for _, term in falls))))
+            found = solver.check()
             self.result.seconds.append(time.monotonic() - began)
             self.result.depth = depth
             if told is not None:
                 told(depth, str(found), self.result.seconds[-1])
             if found == z3.sat:
-                self._found(depth, falls)
+                self._found(solver.model(), depth, falls)
                 break
             if found == z3.unknown:
-                self.result.verdict, self.result.why = UNKNOWN, self.solver.reason_unknown()
+                why = solver.reason_unknown()
+                limited = "canceled" in why or "resource" in why
+                self.result.verdict = UNKNOWN
+                self.result.why = f"the resource limit {self.limit:,} is reached" if limited else why
                 break
-            self.solver.pop()
-            self.solver.add(*(z3.Not(as_bool(term)) for _, term in falls))
+            facts += [z3.Not(as_bool(term)) for _, term in falls]
         return self.result
+
+    def _solver(self) -> Any:
+        found = z3.Then(*TACTICS).solver()
+        found.set("rlimit", self.limit)
+        found.set("random_seed", 1)
+        return found
 
     def _step(self, depth: int) -> Iterable[Term]:
         """The facts of the state after so many steps."""
@@ -149,11 +159,17 @@ class Search:
 
     def _representatives(self) -> Term:
         """The first step is one of those that exchanges of model values carry into each other: Init, the actions and
-        the properties stay as they are by them, so a run has such a copy."""
+        the properties stay as they are by them, so a run has such a copy. A fold of a set may not, by its order."""
         unrolling, spec = self.unrolling, self.spec
         named = [*spec.config.constraints, *spec.config.action_constraints]
         claims = [one.body for one in (*spec.invariants, *spec.properties) if one.name in self.result.properties]
-        swaps = exchangeable(spec, [*claims, *(spec.module.definitions[one].body for one in named)])
+        claims += [spec.module.definitions[one].body for one in named]
+        texts = [spec.module.init, *claims, *(action.body for action in spec.module.actions)]
+        texts += [*spec.module.initial_ghosts.values()]
+        texts += [expr for action in spec.module.actions for expr in action.ghosts.values()]
+        if any(isinstance(part, ir.Fold) and part.kind == "set" for text in texts for part in walk.walk(text)):
+            return True
+        swaps = exchangeable(spec, claims)
         chosen: list[Term] = []
         for action in spec.action_names:
             own = [(at, one) for at, one in enumerate(unrolling.instances) if one.step.action == action]
@@ -175,8 +191,7 @@ class Search:
             return self.unrolling.at(self.fits, depth - 1)
         return True if self.start is not None else self.unrolling.at(self.unrolling.first.fits, 0)
 
-    def _found(self, depth: int, falls: Sequence[tuple[Claim, Term]]) -> None:
-        model = self.solver.model()
+    def _found(self, model: Any, depth: int, falls: Sequence[tuple[Claim, Term]]) -> None:
         try:
             fallen = [claim.name for claim, term in falls if settled(model, as_bool(term))]
             self.result.witness = read(self.unrolling, model, depth, fallen, self.start)

@@ -76,15 +76,13 @@ class Universe:
     """A specification with its capacities lifted.
 
     `infinite` False keeps the cfg's capacities as the ends of ranges, for comparisons with TLC: the sorts are the same.
-    `kept`: capacities that stay bounded. `without`: the rules that are not in force, by default the cfg's. `orders`:
-    whether a fold of a set has a value only where every order gives the same (None: where `infinite`).
+    `kept`: capacities that stay bounded. `without`: the rules that are not in force, by default the cfg's.
     """
 
     spec: Specification
     infinite: bool = True
     kept: frozenset[str] = frozenset()
     without: frozenset[str] | None = None
-    orders: bool | None = None
     codes: Codes = field(init=False)
     symbols: Symbols = field(init=False)
     boundaries: dict[tuple[Any, ...], tuple[Term, Term]] = field(default_factory=dict)
@@ -161,7 +159,7 @@ class Universe:
             self.symbols.lengths,
             reading,
         )
-        found.orders = self.infinite if self.orders is None else self.orders
+        found.orders = self.infinite
         if not self.infinite:
             found.most_elements = 2 * max((self.spec.constants[name] for name in self.lifted), default=0) + 2
         return found
