@@ -157,6 +157,30 @@ def test_a_value_beyond_its_type_falls_with_typeok(tmp_path: Path) -> None:
     assert "Inductive" in found.witness.fallen
 
 
+PAIRS = """---- MODULE Pairs ----
+EXTENDS Naturals, FiniteSets
+VARIABLES x
+TypeOK == x \\in 0..5
+Init == x = 0
+Up == x < 5 /\\ x' = x + 1
+Next == Up
+Few == Cardinality({p \\in {1, 2} \\X {1, 2, 3} : p[1] + p[2] <= x}) < 3
+Spec == Init /\\ [][Next]_x
+====
+"""
+
+
+def test_a_product_is_listed(tmp_path: Path) -> None:
+    """Three of the six pairs have a sum of at most 3."""
+    module, cfg = tmp_path / "Pairs.tla", tmp_path / "Pairs.cfg"
+    module.write_text(PAIRS, encoding="utf-8")
+    cfg.write_text("SPECIFICATION Spec\nINVARIANTS TypeOK Few\n", encoding="utf-8")
+    found = searched(module, cfg, 5)
+    assert (found.verdict, found.depth) == (search.FOUND, 3)
+    assert found.witness is not None
+    assert found.witness.fallen == ("Few",)
+
+
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
