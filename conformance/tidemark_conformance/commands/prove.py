@@ -31,12 +31,24 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--record", action="store_true", help="try open conditions again, and keep the cores")
     parser.add_argument("--again", action="store_true", help="ask a second solver, cvc5, what Z3 has proved")
     parser.add_argument("--limit", type=int, metavar="N", help="the solver's resource limit of one question")
+    parser.add_argument("--search", type=int, metavar="K", help="instead: a run of at most K steps to a violation")
+    parser.add_argument("--property", metavar="P", help="with --search: this one of the cfg's (default: all)")
+    parser.add_argument(
+        "--from",
+        dest="begin",
+        metavar="TRACE:STEP",
+        help="with --search: from the state of a trace, or of a row's golden scenario, instead of Init",
+    )
+    parser.add_argument(
+        "-o", "--output", type=Path, metavar="DIR", help="with --search: write the run found as a trace"
+    )
     parser.add_argument("--list", action="store_true", help="every lemma with the sentence that says why it holds")
     document.add_argument(parser)
 
 
 def run(arguments: argparse.Namespace) -> int:
-    """0: every condition is proved (with --mutants: and each rule is needed or said not to be); 3: some is open."""
+    """0: every condition is proved (with --mutants: and each rule is needed or said not to be); 3: some is open. With
+    --search: 0 nothing within K steps, 1 a violation was found, 3 the solver did not decide."""
     extras.needs("z3", *(["cvc5"] if arguments.again else []))
     from tidemark_conformance.prove import inductive, solving
 
@@ -45,8 +57,15 @@ def run(arguments: argparse.Namespace) -> int:
     limit = solving.LIMIT if arguments.limit is None else arguments.limit
     if limit < 1:
         raise Unusable(f"--limit {limit} is no resource limit: give a positive number")
-    console = document.console(arguments.json)
     chosen = _chosen(arguments, inductive.modules())
+    if arguments.search is not None:
+        from tidemark_conformance.prove import searching
+
+        return searching.run(arguments)
+    for option, given in (("--property", arguments.property), ("--from", arguments.begin), ("-o", arguments.output)):
+        if given is not None:
+            raise Unusable(f"{option} is of --search: give that, too, or leave it out")
+    console = document.console(arguments.json)
     without = None if arguments.without is None else tuple(one for one in arguments.without.split(",") if one)
     found: list[proofs.Proof] = []
     judged: dict[str, bool] = {}

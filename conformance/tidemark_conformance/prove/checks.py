@@ -103,11 +103,11 @@ class Placed:
             return plain
         axioms = [self.filled(as_bool(axiom)) for axiom in side]
         if not z3.is_bool(found):
-            return _only(found, axioms)
-        true = _check(found, axioms)
+            return only_value(found, axioms)
+        true = satisfiable(found, axioms)
         if picks and true != z3.unknown:
             return bool(true == z3.sat)
-        false = _check(z3.Not(found), axioms)
+        false = satisfiable(z3.Not(found), axioms)
         if (true, false) == (z3.sat, z3.unsat):
             return True
         if (true, false) == (z3.unsat, z3.sat):
@@ -116,7 +116,7 @@ class Placed:
 
     def filled(self, term: Any) -> Any:
         """A term with the values in the place of symbols, simplified."""
-        scalars, functions = _symbols(term)
+        scalars, functions = symbols(term)
         pairs = []
         for one in scalars:
             value = self.scalars.get(one.decl().name())
@@ -151,14 +151,15 @@ def _plain(term: Any) -> bool | int | None:
     return term.as_long() if z3.is_int_value(term) else None
 
 
-def _check(term: Any, axioms: Sequence[Any]) -> Any:
+def satisfiable(term: Any, axioms: Sequence[Any]) -> Any:
+    """The solver's word on a proposition under axioms."""
     solver = z3.Solver()
     solver.set("rlimit", RESOURCES)
     solver.add(*axioms, term)
     return solver.check()
 
 
-def _only(term: Any, axioms: Sequence[Any]) -> int:
+def only_value(term: Any, axioms: Sequence[Any]) -> int:
     """The one value of a number whose fresh symbols the axioms decide. Raises EvaluationError where they do not."""
     # This solver does not put the term in the value's place: a model has no number for a term with quantifiers.
     solver, value = z3.SimpleSolver(), z3.Int("value?")
@@ -175,7 +176,7 @@ def _only(term: Any, axioms: Sequence[Any]) -> int:
 _known: dict[int, tuple[Any, list[Any], list[Any]]] = {}
 
 
-def _symbols(term: Any) -> tuple[list[Any], list[Any]]:
+def symbols(term: Any) -> tuple[list[Any], list[Any]]:
     """The uninterpreted constants and functions of a term; kept for terms that are asked again."""
     known = _known.get(term.get_id())
     if known is not None and known[0].eq(term):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ from tidemark_conformance.tla.typeok import bounded_sequences, strip, unfolded
 if TYPE_CHECKING:
     from tidemark_conformance.prove.terms import Env, Meaning
 
-_SETS = frozenset(["powerset", "record_set", "function_set", "product", "seq", "nat", "int", "boolean", "string"])
+_SETS = frozenset(["powerset", "record_set", "function_set", "seq", "nat", "int", "boolean", "string"])
 
 
 class Operators:
@@ -435,6 +436,12 @@ def _others(bound: list[Any], terms: tuple[Term, ...]) -> list[Any]:
     return sorted(found, key=str)
 
 
+def _product(*sets: Symbolic) -> Listed:
+    """The tuples of the elements of sets that can be listed."""
+    rows = itertools.product(*map(elements, sets))
+    return Listed(tuple((conj(*(true for true, _ in row)), sequence([item for _, item in row])) for row in rows))
+
+
 def _union(a: Symbolic, b: Symbolic) -> Symbolic:
     return merged([*elements(a), *elements(b)])
 
@@ -470,6 +477,7 @@ _TOTAL: dict[str, Callable[..., Symbolic]] = {
     "sub": lambda a, b: settled(as_int(a) - as_int(b)),
     "mul": lambda a, b: settled(as_int(a) * as_int(b)),
     "neg": lambda a: settled(-as_int(a)),
+    "product": _product,
     "union": _union,
     "intersect": _intersection,
     "setminus": _difference,

@@ -19,10 +19,10 @@ from tidemark_conformance.prove.clauses import Clause, clauses
 from tidemark_conformance.prove.guesses import Guesses
 from tidemark_conformance.prove.inductive import Lemma, Theorem
 from tidemark_conformance.prove.second import Counts, Second
-from tidemark_conformance.prove.terms import Arr, Atom, Coded, Fun, Rec, Symbolic, Term, as_bool, conj, reset
+from tidemark_conformance.prove.symmetry import exchangeable, representatives
+from tidemark_conformance.prove.terms import Arr, Coded, Fun, Rec, Symbolic, Term, as_bool, conj, reset
 from tidemark_conformance.prove.universe import Step, Universe
 from tidemark_conformance.tla import walk
-from tidemark_conformance.tla.values import Fn, ModelValue
 
 INIT = "Init"
 ALWAYS = "any state"
@@ -163,39 +163,9 @@ class Prover:
 
     def instances(self, action: str) -> list[dict[str, Symbolic]]:
         """The instances of an action, one of those that exchanges of model values carry into each other."""
-        swaps = self._exchangeable()
-        seen: set[tuple[object, ...]] = set()
-        found = []
-        for params in self.universe.instances(action):
-            key = _canonical(list(params.values()), swaps)
-            if key not in seen:
-                seen.add(key)
-                found.append(params)
-        return found
-
-    def _exchangeable(self) -> dict[Any, str]:
-        """Model value -> the constant whose elements may be exchanged.
-
-        Every constant that a text reads stays the same when two of them change places.
-        """
-        spec = self.theorem.spec
-        actions = spec.module.actions
-        bodies = [spec.module.type_ok, spec.module.init, *spec.module.initial_ghosts.values()]
-        bodies += [expr for action in actions for expr in (action.body, *action.ghosts.values())]
-        bodies += [param.domain for action in actions for param in action.params]
         own = self.theorem
-        bodies += [one.body for one in (*own.lemmas, *own.corollaries, *own.implied, *own.steps)]
-        named = {name for body in bodies for name in walk.constants_used(body)}
-        read = [value for name, value in spec.constants.items() if name in named]
-        found: dict[Any, str] = {}
-        for name, value in spec.constants.items():
-            values = value if isinstance(value, frozenset) else frozenset()
-            if len(values) < 2 or not all(isinstance(one, ModelValue) for one in values):
-                continue
-            first = min(value)
-            if all(_exchanged(one, first, other) == one for one in read for other in value):
-                found.update(dict.fromkeys(value, name))
-        return found
+        claims = [one.body for one in (*own.lemmas, *own.corollaries, *own.implied, *own.steps)]
+        return representatives(self.universe.instances(action), exchangeable(own.spec, claims))
 
     def judge(
         self,
@@ -500,36 +470,3 @@ def _distinct(terms: Iterable[Term]) -> list[Any]:
         one = as_bool(term)
         found[one.get_id()] = one
     return list(found.values())
-
-
-def _exchanged(value: Any, one: ModelValue, other: ModelValue) -> Any:
-    """A value in which two model values have changed places."""
-    if isinstance(value, ModelValue):
-        return other if value is one else one if value is other else value
-    if isinstance(value, frozenset):
-        return frozenset(_exchanged(item, one, other) for item in value)
-    if isinstance(value, tuple):
-        return tuple(_exchanged(item, one, other) for item in value)
-    if isinstance(value, Fn):
-        return Fn({_exchanged(key, one, other): _exchanged(item, one, other) for key, item in value.items()})
-    return value
-
-
-def _canonical(values: Sequence[Symbolic], swaps: Mapping[Any, str]) -> tuple[object, ...]:
-    """The values with exchangeable ones numbered in the order of their first use."""
-    numbers: dict[Any, int] = {}
-    found: list[object] = []
-    for value in values:
-        if isinstance(value, Atom) and value.value in swaps:
-            home = swaps[value.value]
-            numbers.setdefault(value.value, sum(1 for one in numbers if swaps[one] == home))
-            found.append((home, numbers[value.value]))
-        elif isinstance(value, Atom):
-            found.append(value.value)
-        elif isinstance(value, bool | int):
-            found.append((type(value).__name__, value))
-        elif z3.is_expr(value):
-            found.append(str(value))
-        else:
-            found.append(id(value))
-    return tuple(found)
