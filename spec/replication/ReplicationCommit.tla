@@ -58,12 +58,12 @@ HwIsReached ==
 \* A response brings the high watermark of its leader.
 ResponseHwBelowCommitted ==
     \A f, l \in Brokers :
-        fetch[f][l].type \in {"records", "diverging", "checked", "reading", "uncounted", "truncated"} => fetch[f][l].hw <= Len(committed)
+        fetch[f][l].type \in {"records", "diverging", "checked", "reading", "truncated"} => fetch[f][l].hw <= Len(committed)
 
 \* The leader that answers has the fetch's epoch.
 ResponseHwIsReached ==
     \A f, l \in Brokers :
-        fetch[f][l].type \in {"records", "diverging", "checked", "reading", "uncounted", "truncated"} =>
+        fetch[f][l].type \in {"records", "diverging", "checked", "reading", "truncated"} =>
             \A o \in 1..Len(committed) : o <= fetch[f][l].hw => committedAt[o] <= fetch[f][l].epoch
 
 \* What is below a leader's high watermark is what was committed there.
@@ -124,16 +124,13 @@ DeposedBeforeApplying == RegisteredAtChange =>
 -----------------------------------------------------------------------------
 (* What a leader may still commit *)
 
-\* A fetch of r under way, that z will count: a request,
+\* A fetch of r under way, that z will count.
 Countable(z, r) ==
     /\ fetch[r][z].type = "request" /\ fetch[r][z].epoch = view[z].leaderEpoch /\ fetch[r][z].offset <= Leo(z)
     /\ fetch[r][z].offset > 0 => log[z][fetch[r][z].offset].epoch = fetch[r][z].lastEpoch
 
-\* or one for which it has read.
-UnderWay(z, r) == Countable(z, r) \/ (fetch[r][z].type = "uncounted" /\ fetch[r][z].epoch = view[z].leaderEpoch)
-
 \* z has counted r at o, or will.
-HasShown(z, r, o) == remoteLeo[z][r] >= o \/ (UnderWay(z, r) /\ fetch[r][z].offset >= o)
+HasShown(z, r, o) == remoteLeo[z][r] >= o \/ (Countable(z, r) /\ fetch[r][z].offset >= o)
 
 HasOrWill(z, r, o) == ~Passed(r, view[z].leaderEpoch) \/ HasShown(z, r, o)
 
@@ -285,7 +282,7 @@ NewMembersHaveCommitted == RegisteredAtChange =>
     \A b, r \in Brokers : b # r /\ Takeable(b, r) => \A o \in 1..Len(committed) : ~Lacks(r, o, committed[o])
 
 \* What waits is a value of AppendRecord. To a proof Values have no end, and ApplyMetadata asks of those up to MaxValue whether they wait.
-WaitingIsValue == \A b \in Brokers, v \in Values : waiting[b][v] # 0 => v <= MaxValue
+WaitingIsValue == \A b \in Brokers, v \in Values : waiting[b][v] > 0 => v <= MaxValue
 
 \* A produce waits at the place of its record.
 WaitingIsAppended ==

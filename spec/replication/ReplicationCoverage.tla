@@ -125,12 +125,7 @@ RemoteIsOfEpoch ==
 
 \* A broker's fetches are lost when it goes down.
 RequestIsOfIncarnation ==
-    \A f, l \in Brokers : fetch[f][l].type \in {"request", "uncounted"} => fetch[f][l].brokerEpoch = registered[f].epoch
-
-\* A leader reads records for a fetch of its own epoch, and counts it later.
-UncountedIsOfLeader ==
-    \A f, l \in Brokers : fetch[f][l].type = "uncounted" =>
-        claimed[fetch[f][l].epoch] /\ electedAs[fetch[f][l].epoch] = l
+    \A f, l \in Brokers : fetch[f][l].type = "request" => fetch[f][l].brokerEpoch = registered[f].epoch
 
 \* A leader proposes a member that has reached the start of its epoch and its high watermark (ReachedEpochStart).
 ProposedHasReached ==
@@ -143,7 +138,7 @@ ProposedHasReached ==
 \* A follower does not fetch from an earlier offset in the same incarnation and epoch.
 RequestsAdvance ==
     \A z, r \in Brokers :
-        Leads(z) /\ fetch[r][z].type \in {"request", "uncounted"} =>
+        Leads(z) /\ fetch[r][z].type = "request" =>
             (fetch[r][z].epoch = view[z].leaderEpoch /\ remoteEpoch[z][r] = fetch[r][z].brokerEpoch =>
                 fetch[r][z].offset >= remoteLeo[z][r])
 
@@ -166,26 +161,7 @@ CountedHasNoEmptyEpoch ==
             \/ epochCache[r][Len(epochCache[r])].start < Leo(r)
             \/ Leo(r) = 0 /\ epochCache[z] # <<>> /\ (epochCache[z] # <<>> => epochCache[z][1].epoch > LatestEpoch(epochCache[r])))
 
-\* The leader has read for this fetch, and will count it.
-IsReadFor(z, r) == Leads(z) /\ fetch[r][z].type = "uncounted" /\ fetch[r][z].epoch = view[z].leaderEpoch
-
-\* It has what the fetch shows, as it only appends.
-UncountedIsWithinLog == \A z, r \in Brokers : IsReadFor(z, r) => fetch[r][z].offset <= Leo(z)
-
-\* A follower that is still in the epoch is a prefix of the leader, as one that was counted.
-UncountedIsPrefix ==
-    \A z, r \in Brokers : IsReadFor(z, r) /\ Live(r, z) =>
-        /\ Leo(r) <= Leo(z)
-        /\ \A p \in 1..Leo(r) : log[r][p] = log[z][p]
-
-\* Its last entry is like that of one that was counted.
-UncountedHasNoEmptyEpoch ==
-    \A z, r \in Brokers : IsReadFor(z, r) /\ Live(r, z) =>
-        (epochCache[r] # <<>> =>
-            \/ epochCache[r][Len(epochCache[r])].start < Leo(r)
-            \/ Leo(r) = 0 /\ epochCache[z] # <<>> /\ (epochCache[z] # <<>> => epochCache[z][1].epoch > LatestEpoch(epochCache[r])))
-
-\* So no answer to a counted follower diverges.
+\* So no answer to it diverges.
 CountedDoesNotDiverge ==
     \A z, r \in Brokers : Counted(z, r) /\ Running(r) /\ fetch[r][z].type # "idle" =>
         (fetch[r][z].epoch = view[r].leaderEpoch =>
@@ -198,13 +174,13 @@ CountedDoesNotDiverge ==
 \* The leader of the epoch answers them.
 AnsweredByLeader ==
     \A f, l \in Brokers :
-        Live(f, l) /\ fetch[f][l].type \in {"records", "diverging", "checked", "reading", "uncounted"} =>
+        Live(f, l) /\ fetch[f][l].type \in {"records", "diverging", "checked", "reading"} =>
             claimed[view[f].leaderEpoch] /\ electedAs[view[f].leaderEpoch] = l
 
 \* Records, and the follower's log before them, are those of the epoch's history.
 RecordsAreOfEpoch ==
     \A f, l \in Brokers :
-        Live(f, l) /\ fetch[f][l].type \in {"records", "uncounted"} =>
+        Live(f, l) /\ fetch[f][l].type = "records" =>
             (Len(fetch[f][l].batch) > 0 =>
                 LET e == view[f].leaderEpoch IN
                 /\ fetch[f][l].offset + Len(fetch[f][l].batch) <= Len(hist[e])
@@ -250,14 +226,10 @@ CoverageLemmas ==
     /\ RevertedIsNowhere
     /\ RemoteIsOfEpoch
     /\ RequestIsOfIncarnation
-    /\ UncountedIsOfLeader
     /\ ProposedHasReached
     /\ RequestsAdvance
     /\ CountedIsPrefix
     /\ CountedHasNoEmptyEpoch
-    /\ UncountedIsWithinLog
-    /\ UncountedIsPrefix
-    /\ UncountedHasNoEmptyEpoch
     /\ CountedDoesNotDiverge
     /\ AnsweredByLeader
     /\ RecordsAreOfEpoch

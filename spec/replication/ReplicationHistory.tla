@@ -210,11 +210,10 @@ FetchIsAtTail ==
             /\ fetch[f][l].offset = Leo(f)
             /\ fetch[f][l].type = "request" => fetch[f][l].lastEpoch = lastFetchedEpoch[f]
 
-\* The records of a response continue the follower's log in the history of their epoch (EndOfAnotherEpoch, FetchEpochNotOlder). So do
-\* those that are read and not counted yet: they are the response.
+\* The records of a response continue the follower's log in the history of their epoch (EndOfAnotherEpoch, FetchEpochNotOlder).
 RecordsContinueLog ==
     \A f, l \in Brokers :
-        Live(f, l) /\ fetch[f][l].type \in {"records", "uncounted"} =>
+        Live(f, l) /\ fetch[f][l].type = "records" =>
             \A j \in 1..Len(fetch[f][l].batch) :
                 LET e == fetch[f][l].batch[j].epoch IN
                 /\ e <= fetch[f][l].epoch /\ claimed[e] /\ LatestEpoch(epochCache[f]) <= e
@@ -241,9 +240,13 @@ SliceContinuesLog ==
 
 -----------------------------------------------------------------------------
 
+\* Validate and count are one step: nobody is in LateCounting.
+CountsAtOnce == \A f, l \in Brokers : fetch[f][l].type # "uncounted"
+
 LogLemmas ==
     /\ TypeOK
     /\ HistoryTypeOK
+    /\ CountsAtOnce
     /\ RegisteredAtChange
     /\ MetadataEpochsSorted
     /\ EpochNamesLeader

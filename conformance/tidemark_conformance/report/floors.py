@@ -30,7 +30,7 @@ FLOORS: dict[str, dict[str, str]] = {
         "console": "progress",
         "java": "Java, the jar, TLA+ modules as files",
         "tla": "TLA+ text -> IR -> Python and kernels",
-        "prove": "IR -> Z3 terms; inductive proofs",
+        "prove": "IR -> Z3 terms; inductive proofs, symbolic search",
         "tlc": "TLC: models, graphs, the oracle, `agree`",
         "trace": "the header, NDJSON, Parquet",
         "implementation": "our implementation, hashed and compiled",
