@@ -26,12 +26,18 @@ def test_a_number_that_is_left_open_is_no_finite_part(tmp_path: Path, capsys: py
     said = capsys.readouterr().out
     assert "proved for runs of any length: WithinQuota." in said
     assert "Finite in it: nothing is bounded." in said
-    assert "Any number from 0: Quota." in said
+    assert "Any number: Quota from 0." in said
 
 
 def test_without_it_the_number_of_the_cfg_is_named(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    assert judged(tmp_path, ('AnyNumber == {"Quota"}', "")) == 0
+    assert judged(tmp_path, ("AnyNumber == [Quota |-> 0]", "")) == 0
     assert "Finite in it: Quota = 2." in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(("least", "exit_code"), [(0, 3), (1, 0)])
+def test_a_number_is_no_less_than_the_least_one(least: int, exit_code: int, tmp_path: Path) -> None:
+    claim = ("WithinQuota == used <= Quota", "WithinQuota == Quota >= 1")
+    assert judged(tmp_path, claim, ("Quota |-> 0", f"Quota |-> {least}")) == exit_code
 
 
 @pytest.mark.parametrize(
@@ -56,8 +62,16 @@ def test_a_claim_that_only_the_number_of_the_cfg_has_stays_open(
 @pytest.mark.parametrize(
     ("old", "new", "said"),
     [
-        ('AnyNumber == {"Quota"}', 'AnyNumber == {"Most"}', "AnyNumber names Most, no number of the cfg or a capacity"),
-        ('AnyNumber == {"Quota"}', 'AnyNumber == {"Size"}', "AnyNumber names Size, no number of the cfg or a capacity"),
+        (
+            "AnyNumber == [Quota |-> 0]",
+            "AnyNumber == [Most |-> 0]",
+            "AnyNumber names Most, no number of the cfg or a capacity",
+        ),
+        (
+            "AnyNumber == [Quota |-> 0]",
+            "AnyNumber == [Size |-> 0]",
+            "AnyNumber names Size, no number of the cfg or a capacity",
+        ),
         ("used \\in 0..Most", "used \\in 0..Quota", "a set or size that depends on Quota; leave it out of AnyNumber"),
     ],
 )

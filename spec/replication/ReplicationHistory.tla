@@ -60,7 +60,7 @@ InductiveSpec == Init /\ HistoryInit /\ [][Next /\ HistoryNext]_<<vars, History>
 KeptBounds == {"MaxFetch"}
 
 \* They hold for every min.insync.replicas.
-AnyNumber == {"MinIsr"}
+AnyNumber == [MinIsr |-> 1]
 
 -----------------------------------------------------------------------------
 (* The controller and the views *)

@@ -52,8 +52,8 @@ class Theorem:
     `corollaries`: state properties that each follow from the lemmas and the corollaries before it. `given`: those of
     the lemmas that the theorem `rests_on` has shown to hold in every run. `constraints`: the cfg's CONSTRAINTs; no step
     is taken from a state in which one is false, as in TLC. `implied`: state properties. `steps`: properties of steps.
-    `kept`: capacities that stay bounded; `free`: constants that are any number from 0. `bounded`: everything finite in
-    the claim, in words.
+    `kept`: capacities that stay bounded; `free`: constants that are any number, with the least. `bounded`: everything
+    finite in the claim, in words.
     """
 
     name: str
@@ -62,7 +62,7 @@ class Theorem:
     implied: tuple[Lemma, ...]
     steps: tuple[Lemma, ...]
     kept: frozenset[str]
-    free: frozenset[str]
+    free: Mapping[str, int]
     bounded: tuple[str, ...]
     rests_on: str | None = None
     given: frozenset[str] = frozenset()
@@ -114,10 +114,10 @@ def read(name: str, module: Path, cfg: Path, above: tuple[str, ...] = ()) -> The
     more = {KEPT_BOUNDS, ANY_NUMBER, RESTS_ON, COROLLARIES} & known
     spec = load(module, cfg, also=[INDUCTIVE, *asked.constraints, *more])
     named = spec.module.definitions
-    kept, free = (
-        frozenset(evaluate_constant(named[one].body, spec.constants)) if one in named else frozenset[str]()
-        for one in (KEPT_BOUNDS, ANY_NUMBER)
-    )
+    kept: frozenset[str] = frozenset()
+    if KEPT_BOUNDS in named:
+        kept = frozenset(evaluate_constant(named[KEPT_BOUNDS].body, spec.constants))
+    free = dict(evaluate_constant(named[ANY_NUMBER].body, spec.constants).items()) if ANY_NUMBER in named else {}
     lemmas = tuple(_lemmas(named[INDUCTIVE].body, spec))
     corollaries = tuple(_lemmas(named[COROLLARIES].body, spec, COROLLARIES)) if COROLLARIES in named else ()
     every = (*lemmas, *corollaries)
@@ -146,7 +146,7 @@ def _given(
     base: str,
     spec: Specification,
     lemmas: tuple[Lemma, ...],
-    bounds: tuple[frozenset[str], frozenset[str]],
+    bounds: tuple[frozenset[str], Mapping[str, int]],
     constraints: tuple[Lemma, ...],
     module: Path,
     above: tuple[str, ...],
@@ -207,7 +207,7 @@ def _comment(text: str, line: int) -> str:
     return " ".join(found)
 
 
-def _bounded(spec: Specification, kept: frozenset[str], free: frozenset[str]) -> tuple[str, ...]:
+def _bounded(spec: Specification, kept: frozenset[str], free: Mapping[str, int]) -> tuple[str, ...]:
     """The finite parts of a theorem: constants that are sets, and numbers that stay."""
     capacities = spec.capacities
     found = []

@@ -77,14 +77,14 @@ class Universe:
     """A specification with its capacities lifted.
 
     `infinite` False keeps the cfg's capacities as the ends of ranges, for comparisons with TLC: the sorts are the same.
-    `kept`: capacities that stay bounded; `free`: other constants that are any number from 0, whatever the cfg says.
-    `without`: the rules that are not in force, by default the cfg's.
+    `kept`: capacities that stay bounded; `free`: other constants that are any number from this one on, whatever the cfg
+    says. `without`: the rules that are not in force, by default the cfg's.
     """
 
     spec: Specification
     infinite: bool = True
     kept: frozenset[str] = frozenset()
-    free: frozenset[str] = frozenset()
+    free: Mapping[str, int] = field(default_factory=dict)
     without: frozenset[str] | None = None
     codes: Codes = field(init=False)
     symbols: Symbols = field(init=False)
@@ -97,7 +97,7 @@ class Universe:
         self.codes = Codes(_atoms(module, self.spec.constants))
         self.symbols = Symbols(self.codes)
         given = {name for name, value in self.spec.config.constants.items() if type(value) is int}
-        unknown = sorted(self.free - (given - self.lifted - self.kept))
+        unknown = sorted(self.free.keys() - (given - self.lifted - self.kept))
         if unknown:
             raise Unusable(f"{ANY_NUMBER} names {unknown[0]}, no number of the cfg or a capacity: correct its name")
 
@@ -113,7 +113,7 @@ class Universe:
 
     def constant(self, expr: ir.Expr) -> Value:
         """The value of a constant-level expression, by the cfg. Raises Unsupported where that is one value of many."""
-        read = sorted(walk.constants_used(expr) & self.free)
+        read = sorted(walk.constants_used(expr) & self.free.keys())
         if read:
             raise refused(f"a set or size that depends on {read[0]}", None, f"leave it out of {ANY_NUMBER}")
         return evaluate_constant(expr, self.spec.constants)
@@ -149,9 +149,9 @@ class Universe:
 
     @property
     def assumed(self) -> list[Term]:
-        """The facts about lifted capacities, and about constants that are any number: none is negative."""
-        unknown = self.lifted | self.free if self.infinite else frozenset()
-        return [z3.Int(name) >= 0 for name in self.constants if name in unknown]
+        """The facts about lifted capacities, none of which is negative, and about constants that are any number."""
+        least = {**dict.fromkeys(self.lifted, 0), **self.free} if self.infinite else {}
+        return [z3.Int(name) >= least[name] for name in self.constants if name in least]
 
     @cached_property
     def state(self) -> dict[str, Symbolic]:

@@ -83,7 +83,7 @@ def document(found: Sequence[Proof]) -> dict[str, Any]:
                 "open": [{"lemma": each.lemma, "action": each.action} for each in one.result.open],
                 "rests_on": one.theorem.rests_on,
                 "bounded": list(one.theorem.bounded),
-                "any": sorted(one.theorem.free),
+                "any": dict(one.theorem.free),
                 "mutants": len(one.mutants or ()),
                 "mutants_rejected": sum(each is not None for each in (one.mutants or {}).values()),
                 "enabled": dict(one.enabled or {}),
@@ -132,7 +132,8 @@ def _conclusion(one: Proof, console: Console) -> None:
         )
         console.print(f"  Finite in it: {bounded}.")
         if one.theorem.free:
-            console.print(f"  Any number from 0: {', '.join(sorted(one.theorem.free))}.")
+            listed = ", ".join(f"{name} from {least}" for name, least in sorted(one.theorem.free.items()))
+            console.print(f"  Any number: {listed}.")
         if one.theorem.rests_on and not one.without:
             console.print(f"  It rests on {one.theorem.rests_on}, which shows {len(one.theorem.given)} of the lemmas.")
     else:

@@ -6,7 +6,7 @@ CONSTANTS Quota, Most
 VARIABLES used, balance
 
 Capacities == {"Most"}
-AnyNumber == {"Quota"}
+AnyNumber == [Quota |-> 0]
 
 TypeOK == used \in 0..Most /\ balance \in -Most..Most
 
