@@ -293,6 +293,11 @@ HeartbeatOfCurrentGeneration(g, generation) == Guard("HeartbeatOfCurrentGenerati
 \* told an offset that the next coordinator does not have.
 FetchWaitsForCommit(b) == Case("FetchWaitsForCommit", appended[b] # <<>>)
 
+\* This project's; Kafka 4.x lacks it. A fetch is answered with offsets by the elected coordinator. (A broker makes sure of that
+\* with a record of its coordinator epoch that has committed since the request came.) Without it one that was deposed tells
+\* what it has, and the consumer reads again what another one has committed since (row 151).
+FetchOfElected(b) == Guard("FetchOfElected", Acting(b))
+
 \* The request of c waits at b for member m.
 Waits(c, type, b, m) ==
     IF memberRpc[c].type # type THEN FALSE ELSE memberRpc[c].broker = b /\ memberRpc[c].member = m
@@ -340,13 +345,13 @@ ReplacementOwesNothing(member) == Guard("ReplacementOwesNothing", member.owned \
 Rules == {"JoinNamesMemberId", "CompletedJoinEndsNewness", "ReplaceStaticMemberId",
           "RebalanceOnReplacementInCompleting", "PersistStaticReplacement", "OwnedByNoOther", "HighestClaimWins",
           "CountOlderClaim", "GenerationOfOlderEpoch", "CommitOfCurrentGeneration", "CommitOfMember",
-          "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FetchWaitsForCommit", "AnswerSuperseded", "MemberOfInstance",
-          "PersistAssignmentFirst", "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed",
+          "SyncOfCurrentGeneration", "HeartbeatOfCurrentGeneration", "FetchWaitsForCommit", "FetchOfElected", "AnswerSuperseded",
+          "MemberOfInstance", "PersistAssignmentFirst", "PropagateOnlyToItsGeneration", "OneAssignmentPerGeneration", "LoseWhatWasMissed",
           "NoticeWhatWasMissed", "ReplacementKeepsSubscription", "ReplacementOwesNothing"}
 
 \* The baseline of Kafka 4.x: the rules that it lacks.
 KafkaAsShipped == {"GenerationOfOlderEpoch", "OneAssignmentPerGeneration", "LoseWhatWasMissed", "NoticeWhatWasMissed",
-                   "ReplacementKeepsSubscription", "ReplacementOwesNothing", "AnswerSuperseded"}
+                   "ReplacementKeepsSubscription", "ReplacementOwesNothing", "AnswerSuperseded", "FetchOfElected"}
 
 -----------------------------------------------------------------------------
 (* The coordinator's vocabulary (GroupMetadataManager, ClassicGroup): groups to groups *)
@@ -1300,18 +1305,21 @@ RejectCommit(b, c, late) ==
                    partitions, memberRpc, heartbeatRpc>>
     /\ UNCHANGED <<rosters, reissued, known, settled>>
 
+FetchError(b) == IF Serving(b) /\ FetchOfElected(b) THEN "NONE" ELSE "NOT_COORDINATOR"
+
 \* HandleOffsetFetch   who: coordinator   code: classic_group/coordinator.py
-\* The appended offsets, once they have committed (require_stable). Nobody is fenced: a fetch changes nothing.
+\* By who leads the log: the appended offsets, once they have committed (require_stable). Nobody is fenced: a fetch changes nothing.
 HandleOffsetFetch(b, c) ==
     LET request == offsetRpc[c]
+        error   == FetchError(b)
         found   == ReplayOffsets(appended[b], offsets[b]) IN
     \* enabled when
     /\ request.type = "fetch" /\ request.broker = b
     \* effect
     /\ offsetRpc' = [offsetRpc EXCEPT ![c] =
-            IF Serving(b) /\ FetchWaitsForCommit(b)
+            IF error = "NONE" /\ FetchWaitsForCommit(b)
             THEN [type |-> "fetching", broker |-> b, remaining |-> Len(appended[b]), offsets |-> found, current |-> request.current]
-            ELSE [type |-> "fetched", error |-> IF Serving(b) THEN "NONE" ELSE "NOT_COORDINATOR", offsets |-> found,
+            ELSE [type |-> "fetched", error |-> error, offsets |-> IF error = "NONE" THEN found ELSE NoOffsets,
                   current |-> request.current]]
     /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, appended, epoch, group, offsets, issued, consumer, position,
                    partitions, memberRpc, heartbeatRpc, stray>>

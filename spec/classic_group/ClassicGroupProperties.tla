@@ -252,12 +252,12 @@ CommittedByAcceptedStep ==
                                     /\ appended[leaderAndEpoch.broker][j].offsets[p] = storedOffsets'[p]
 CommittedByAccepted == [][CommittedByAcceptedStep]_vars
 
-\* A fetch is told the offsets that are committed at the time of the reply, as the broker that answers has them. (So one that is
-\* deposed, and holds records that will never commit, tells none of them.)
+\* A fetch is told the offsets that the log has committed at the time of the reply. (So a coordinator that is deposed tells none:
+\* neither of records that will never commit, nor without those that its successor has committed.)
 FetchedIsCommittedStep ==
     \A c \in Clients :
         offsetRpc[c].type \in {"fetch", "fetching"} /\ offsetRpc'[c].type = "fetched" /\ offsetRpc'[c].error = "NONE" =>
-            offsetRpc'[c].offsets = offsets'[offsetRpc[c].broker]
+            offsetRpc'[c].offsets = storedOffsets'
 FetchedIsCommitted == [][FetchedIsCommittedStep]_vars
 
 \* A member that has been in a generation and waits in its JoinGroup does not expire.

@@ -276,6 +276,11 @@ CommitOfHeldPartition(member, p) == Guard("CommitOfHeldPartition", p \in Holds(m
 \* told an offset that the next coordinator does not have.
 FetchWaitsForCommit(b) == Case("FetchWaitsForCommit", appended[b] # <<>>)
 
+\* This project's; Kafka 4.x lacks it. A fetch is answered with offsets by the elected coordinator. (A broker makes sure of that
+\* with a record of its coordinator epoch that has committed since the request came.) Without it one that was deposed tells
+\* what it has, and the consumer reads again what another one has committed since (row 150).
+FetchOfElected(b) == Guard("FetchOfElected", Acting(b))
+
 \* The records of a heartbeat are committed before its reply is sent. Without it a consumer goes on with an assignment that the
 \* next coordinator has never heard of.
 ReplyAfterCommit(batches) == Case("ReplyAfterCommit", batches > 0)
@@ -309,12 +314,12 @@ AbandonReconciliation(c) == Case("AbandonReconciliation", consumer[c].reconcilin
 Rules == {"RevocationReported", "AssignReleased", "AssignSubscribed", "BumpRevokesNothing", "RemoveEpochsFirst", "AcceptRejoin",
           "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch", "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch",
           "LeaveEndsRevocation", "ReplaceReleasedInstance", "RejoinOfOwnInstance", "MemberOfInstance", "CommitOfMember",
-          "CommitFromAssignmentEpoch", "CommitOfHeldPartition", "FetchWaitsForCommit", "ReplyAfterCommit", "GiveUntilReported",
-          "TolerantReplay", "KeepNewerEpoch", "ReportUntilRevoked", "ReportWhatIsTaken", "AbandonReconciliation"}
+          "CommitFromAssignmentEpoch", "CommitOfHeldPartition", "FetchWaitsForCommit", "FetchOfElected", "ReplyAfterCommit",
+          "GiveUntilReported", "TolerantReplay", "KeepNewerEpoch", "ReportUntilRevoked", "ReportWhatIsTaken", "AbandonReconciliation"}
 
 \* The baseline of Kafka 4.x: the rules that it lacks.
 KafkaAsShipped == {"BumpRevokesNothing", "AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "CommitOfHeldPartition",
-                   "GiveUntilReported", "KeepNewerEpoch", "LeaveEndsRevocation", "ReportWhatIsTaken"}
+                   "FetchOfElected", "GiveUntilReported", "KeepNewerEpoch", "LeaveEndsRevocation", "ReportWhatIsTaken"}
 
 -----------------------------------------------------------------------------
 (* The coordinator's vocabulary (GroupMetadataManager, ConsumerGroup, CurrentAssignmentBuilder): groups to groups *)
@@ -1013,10 +1018,11 @@ FetchError(b, request) ==
     IF ~Serving(b) THEN "NOT_COORDINATOR"
     ELSE IF request.member \notin Present(group[b]) THEN "UNKNOWN_MEMBER_ID"
     ELSE IF request.memberEpoch # group[b].members[request.member].memberEpoch THEN "STALE_MEMBER_EPOCH"
+    ELSE IF ~FetchOfElected(b) THEN "NOT_COORDINATOR"
     ELSE "NONE"
 
 \* HandleOffsetFetch   who: coordinator   code: consumer_group/coordinator.py
-\* For a member in its epoch: the appended offsets, once they have committed (require_stable).
+\* For a member in its epoch, by who leads the log: the appended offsets, once they have committed (require_stable).
 HandleOffsetFetch(b, c) ==
     LET request == offsetRpc[c]
         error   == FetchError(b, request)

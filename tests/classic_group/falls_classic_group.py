@@ -490,6 +490,13 @@ TABLE = Table(
             step={"offsetRpc[c1]": FETCHED},
         ),
         Fall(
+            "FetchedIsCommitted",
+            "a deposed coordinator tells c1 of no offset, and its successor has committed one",
+            {"storedOffsets[p1]": "1"},
+            good={**GOOD, "offsetRpc[c1]": FETCH, "leaderAndEpoch": record(broker="b2", epoch="2")},
+            step={"offsetRpc[c1]": FETCHED},
+        ),
+        Fall(
             "ParkedMemberStays",
             "a member of generation 1 expires while it waits",
             good={**GOOD, "memberRpc[c1]": JOINING},

@@ -177,6 +177,11 @@ class TestOffsets:
         brokers.fail_over()
         assert brokers.fetch_offsets().offsets == {}
 
+    def test_a_deposed_coordinator_tells_no_offset(self) -> None:
+        brokers, without = Brokers(), Brokers(rules_without(Rules, {"FetchOfElected"}))
+        assert brokers.fetch_offsets(elected=False) == OffsetFetchResponse(Errors.NOT_COORDINATOR, {})
+        assert without.fetch_offsets(elected=False) == OffsetFetchResponse(Errors.NONE, {})
+
     def test_what_is_refused(self) -> None:
         brokers = Brokers()
         first, second = brokers.stable(static=True)

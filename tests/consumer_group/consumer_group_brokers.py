@@ -118,14 +118,14 @@ class ConsumerGroupBrokers:
         assert isinstance(response, OffsetCommitResponse)
         return response.error
 
-    def fetch_offsets(self, member_id: str, epoch: int) -> OffsetFetchResponse:
+    def fetch_offsets(self, member_id: str, epoch: int, elected: bool = True) -> OffsetFetchResponse:
         """The offsets that are told to an OffsetFetch without a wait."""
-        self.ask_offsets(member_id, epoch)
+        self.ask_offsets(member_id, epoch, elected)
         return self.found()
 
-    def ask_offsets(self, member_id: str, epoch: int) -> None:
-        """An OffsetFetch arrives."""
-        self.take(self.at(None).handle_offset_fetch(OffsetFetchRequest(member_id, epoch), "fetch"))
+    def ask_offsets(self, member_id: str, epoch: int, elected: bool = True) -> None:
+        """An OffsetFetch arrives at a broker that is `elected` still."""
+        self.take(self.at(None).handle_offset_fetch(OffsetFetchRequest(member_id, epoch), "fetch", elected))
 
     def found(self) -> OffsetFetchResponse:
         """The answer to it."""

@@ -476,6 +476,13 @@ TABLE = Table(
             good={**GOOD, "offsetRpc[c1]": FETCH, "appended[b1]": sequence(OFFSETS)},
             step={"offsetRpc[c1]": FETCHED},
         ),
+        Fall(
+            "FetchedIsCommitted",
+            "a deposed coordinator tells c1 of no offset, and its successor has committed one",
+            {"storedOffsets[p1]": "1"},
+            good={**GOOD, "offsetRpc[c1]": FETCH, "leaderAndEpoch": record(broker="b2", epoch="2")},
+            step={"offsetRpc[c1]": FETCHED},
+        ),
         Fall("QuiescentGroupSettled", "an epoch is not assigned", {"group[b1].groupEpoch": "3"}, good=GOOD),
         Fall("QuiescentGroupSettled", "a partition is not known", {"group[b1].metadata": "{p1, p2}"}, good=GOOD),
         Fall("QuiescentGroupSettled", "a member is no consumer", {"group[b1].members[3]": EXTRA}, good=GOOD),

@@ -278,6 +278,13 @@ class TestOffsets:
         assert brokers.found() == OffsetFetchResponse(Errors.NOT_COORDINATOR, {})
         assert brokers.at(None).offsets == {P0: 5}
 
+    def test_a_deposed_coordinator_tells_no_offset(self) -> None:
+        brokers, without = ConsumerGroupBrokers(), ConsumerGroupBrokers(rules_without(Rules, {"FetchOfElected"}))
+        brokers.heartbeat("a")
+        without.heartbeat("a")
+        assert brokers.fetch_offsets("a", 1, elected=False) == OffsetFetchResponse(Errors.NOT_COORDINATOR, {})
+        assert without.fetch_offsets("a", 1, elected=False) == OffsetFetchResponse(Errors.NONE, {})
+
     def test_commits_of_others_and_of_the_future_are_refused(self) -> None:
         brokers = ConsumerGroupBrokers()
         brokers.heartbeat("a")

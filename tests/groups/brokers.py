@@ -125,16 +125,16 @@ class Brokers:
             self.take(coordinator.reject_commit(token, error))
         return error
 
-    def fetch_offsets(self) -> OffsetFetchResponse:
+    def fetch_offsets(self, elected: bool = True) -> OffsetFetchResponse:
         """The offsets that are told to an OffsetFetch without a wait."""
-        self.ask_offsets()
+        self.ask_offsets(elected)
         response = self.reply("fetch")
         assert isinstance(response, OffsetFetchResponse)
         return response
 
-    def ask_offsets(self) -> None:
-        """An OffsetFetch arrives."""
-        self.take(self.at(None).handle_offset_fetch(OffsetFetchRequest(), "fetch"))
+    def ask_offsets(self, elected: bool = True) -> None:
+        """An OffsetFetch arrives at a broker that is `elected` still."""
+        self.take(self.at(None).handle_offset_fetch(OffsetFetchRequest(), "fetch", elected))
 
     def expire(self, kind: TimerKind, member_id: str = "") -> bool:
         """A timer that runs runs out; whether that changed anything."""

@@ -340,9 +340,10 @@ class GroupCoordinator(Coordinator[Waiting]):
         self._purgatory.append(Waiting(self._offsets.records(request), Cause.COMMIT, token=token))
         return self._purgatory.outcome()
 
-    def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token) -> Outcome:
-        """Somebody asks for the offsets (require_stable): those that are written, once they have committed."""
-        if not self.serving:
+    def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token, elected: bool) -> Outcome:
+        """Somebody asks for the offsets (require_stable): those that are written, once they have committed. `elected`:
+        this broker still leads the partition, as its log has made sure."""
+        if not self.serving or not self._rules.fetch_of_elected(elected):
             return answered(token, OffsetFetchResponse(Errors.NOT_COORDINATOR, {}))
         response = OffsetFetchResponse(Errors.NONE, self._offsets.written(self.waiting))
         if not self._rules.fetch_waits_for_commit(len(self.waiting)):

@@ -99,6 +99,14 @@ def fetch_waits_for_commit(waiting: int) -> bool:
     return waiting > 0
 
 
+@guard
+def fetch_of_elected(elected: bool) -> bool:
+    """This project's; Kafka 4.x lacks it: a fetch is answered with offsets by the elected coordinator. Without it one
+    that was deposed tells the offsets that it has. The consumer reads again what another one has committed since (row
+    151)."""
+    return elected
+
+
 @case
 def answer_superseded(waits: bool) -> bool:
     """KAFKA-20938; Kafka 4.4.0 lacks it: a later JoinGroup or SyncGroup of a member takes the place of the one that
@@ -183,6 +191,7 @@ class Rules:
     sync_of_current_generation: Callable[[int, int], bool] = sync_of_current_generation
     heartbeat_of_current_generation: Callable[[int, int], bool] = heartbeat_of_current_generation
     fetch_waits_for_commit: Callable[[int], bool] = fetch_waits_for_commit
+    fetch_of_elected: Callable[[bool], bool] = fetch_of_elected
     answer_superseded: Callable[[bool], bool] = answer_superseded
     member_of_instance: Callable[[MemberId, MemberId], bool] = member_of_instance
     persist_assignment_first: Callable[[GroupState], bool] = persist_assignment_first

@@ -355,10 +355,10 @@ class ConsumerGroupCoordinator(Coordinator[Written]):
         self.waiting[-1].replies.append(Reply(token, OffsetCommitResponse(error)))
         return self.delayed.outcome()
 
-    def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token) -> Outcome:
+    def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token, elected: bool) -> Outcome:
         """A member in its epoch asks for the offsets (require_stable): those that are written, once they have
-        committed."""
-        error = self._fetch_error(request)
+        committed. `elected`: this broker still leads the partition, as its log has made sure."""
+        error = self._fetch_error(request, elected)
         found = self._offsets.written(self.waiting) if error is Errors.NONE else {}
         reply = Reply(token, OffsetFetchResponse(error, found))
         if error is Errors.NONE and self._rules.fetch_waits_for_commit(len(self.waiting)):
@@ -366,13 +366,15 @@ class ConsumerGroupCoordinator(Coordinator[Written]):
             return Outcome()
         return Outcome(replies=(reply,))
 
-    def _fetch_error(self, request: OffsetFetchRequest) -> Errors:
+    def _fetch_error(self, request: OffsetFetchRequest, elected: bool) -> Errors:
         if not self.serving:
             return Errors.NOT_COORDINATOR
         member = self.group.members.get(request.member_id)
         if member is None:
             return Errors.UNKNOWN_MEMBER_ID
-        return Errors.NONE if request.member_epoch == member.member_epoch else Errors.STALE_MEMBER_EPOCH
+        if request.member_epoch != member.member_epoch:
+            return Errors.STALE_MEMBER_EPOCH
+        return Errors.NONE if self._rules.fetch_of_elected(elected) else Errors.NOT_COORDINATOR
 
     # --- the log ------------------------------------------------------------------------------------------------
 

@@ -155,6 +155,14 @@ def fetch_waits_for_commit(waiting: int) -> bool:
     return waiting > 0
 
 
+@guard
+def fetch_of_elected(elected: bool) -> bool:
+    """This project's; Kafka 4.x lacks it: a fetch is answered with offsets by the elected coordinator. Without it one
+    that was deposed tells the offsets that it has. The consumer reads again what another one has committed since (row
+    150)."""
+    return elected
+
+
 @case
 def reply_after_commit(batches: int) -> bool:
     """The records of a heartbeat are committed before it is answered (`batches` are not yet). Without it a consumer
@@ -207,6 +215,7 @@ class Rules:
     commit_from_assignment_epoch: Callable[[int, int], bool] = commit_from_assignment_epoch
     commit_of_held_partition: Callable[[int], bool] = commit_of_held_partition
     fetch_waits_for_commit: Callable[[int], bool] = fetch_waits_for_commit
+    fetch_of_elected: Callable[[bool], bool] = fetch_of_elected
     reply_after_commit: Callable[[int], bool] = reply_after_commit
     give_until_reported: Callable[[Owned | None, Collection[TopicPartition]], bool] = give_until_reported
     tolerant_replay: Callable[[int, int], bool] = tolerant_replay

@@ -133,6 +133,25 @@ BATCHES = ConsumerGroupProfile(
 )
 """Target assignments wait until an interval has passed since the last one (KIP-1263)."""
 
+DEPOSED = ConsumerGroupProfile(
+    "deposed",
+    {
+        **CALM,
+        "offset": 90,
+        "poll": 60,
+        "commit_entry": 60,
+        "start": 12,
+        "leave": 2,
+        "subscribe": 10,
+        "elect": 2,
+        "lose": 12,
+    },
+    heals=64,
+    stale=128,
+)
+"""A deposed coordinator never hears of it before the healing. Half of the lookups name it, and much is read and
+committed."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -142,6 +161,7 @@ PROFILES = {
         MOVES,
         LATE,
         BATCHES,
+        DEPOSED,
         ConsumerGroupProfile("calm", CALM, heals=256, stale=0),
     )
 }

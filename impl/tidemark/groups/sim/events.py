@@ -134,7 +134,8 @@ class GroupEvents(GroupState[Coordinator, Process, Log]):
         self.network.arrive(exchange)
         request, broker = exchange.request, exchange.broker
         if isinstance(request, OffsetFetchRequest):
-            self.settle(broker, self.coordinators[broker].handle_offset_fetch(request, exchange.token))
+            coordinator, elected = self.coordinators[broker], self.acting(broker)
+            self.settle(broker, coordinator.handle_offset_fetch(request, exchange.token, elected))
             self.recorder.did("HandleOffsetFetch", broker, client)
         elif isinstance(request, OffsetCommitRequest):
             self._commit(client, broker, exchange.token, request, False)

@@ -94,8 +94,8 @@ class AnyCoordinator(Protocol):
     def handle_commit(self, request: OffsetCommitRequest, token: Token, now_ms: int) -> Outcome:
         """It is accepted."""
 
-    def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token) -> Outcome:
-        """Somebody asks for the committed offsets."""
+    def handle_offset_fetch(self, request: OffsetFetchRequest, token: Token, elected: bool) -> Outcome:
+        """Somebody asks for the committed offsets; `elected`: the broker still leads the partition."""
 
     def commit_entry(self, now_ms: int) -> Outcome:
         """The oldest batch is replicated."""
