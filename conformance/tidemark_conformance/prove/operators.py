@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import z3
 
-from tidemark_conformance.prove.equality import choice, distinct, elements, member, merged, same, subset
+from tidemark_conformance.prove.equality import choice, distinct, elements, member, merged, same, subset, unlisted
 from tidemark_conformance.prove.sorts import sequence
 from tidemark_conformance.prove.terms import (
     NOTHING,
@@ -44,7 +45,9 @@ from tidemark_conformance.tla.typeok import bounded_sequences, strip, unfolded
 if TYPE_CHECKING:
     from tidemark_conformance.prove.terms import Env, Meaning
 
-_SETS = frozenset(["powerset", "record_set", "function_set", "product", "seq", "nat", "int", "boolean", "string"])
+_SETS = frozenset(["record_set", "function_set", "seq", "nat", "int", "boolean", "string"])
+MOST_LISTED = 6
+"""The most elements of a set whose subsets are listed, where SUBSET of it is a value."""
 
 
 class Operators:
@@ -151,6 +154,9 @@ class Operators:
             case Op("union", (a, b)):
                 (x, good_x), (y, good_y) = self.belongs(item, a, env), self.belongs(item, b, env)
                 return disj(x, y), conj(good_x, good_y)
+            case Op("setminus" | "intersect" as name, (a, b)) if _unlisted(a) or _unlisted(b):
+                (x, good_x), (y, good_y) = self.belongs(item, a, env), self.belongs(item, b, env)
+                return conj(x, y if name == "intersect" else neg(y)), conj(good_x, good_y)
             case Op("powerset", (inner,)):
                 found = [(guard, *self.belongs(element, inner, env)) for guard, element in elements(item)]
                 return (
@@ -365,6 +371,22 @@ class Operators:
         found = [(conj(guard, inner), item) for guard, part in elements(value) for inner, item in elements(part)]
         return merged(found), True
 
+    def of_powerset(self, value: Symbolic) -> Meaning:
+        """The subsets of a set with few elements, one by one."""
+        items = elements(value)
+        if len(items) > MOST_LISTED:
+            raise self.refuse(f"SUBSET of a set of {len(items)} elements as a value", "use it right of \\in only")
+        chosen = [[item for at, item in enumerate(items) if number >> at & 1] for number in range(2 ** len(items))]
+        return Listed(tuple((conj(*(guard for guard, _ in some)), _known_set(some)) for some in chosen)), True
+
+    def of_product(self, *values: Symbolic) -> Meaning:
+        """The tuples of sets that can be listed, one by one."""
+        found = [
+            (conj(*(guard for guard, _ in row)), sequence([item for _, item in row]))
+            for row in itertools.product(*map(elements, values))
+        ]
+        return merged(found), True
+
     def of_isfiniteset(self, value: Symbolic) -> Meaning:
         return True, True
 
@@ -434,14 +456,21 @@ def _others(bound: list[Any], terms: tuple[Term, ...]) -> list[Any]:
     return sorted(found, key=str)
 
 
+def _unlisted(expr: Expr) -> bool:
+    """Whether a text is a set that has no value here, only elements."""
+    inner = strip(expr)
+    if isinstance(inner, Op) and inner.name in ("union", "setminus", "intersect"):
+        return any(map(_unlisted, inner.args))
+    return isinstance(inner, RecordSet) or (isinstance(inner, Op) and inner.name in (*_SETS, "powerset", "product"))
+
+
+def _known_set(items: list[tuple[Term, Symbolic]]) -> Listed:
+    """The set of these elements, each of which belongs to it."""
+    return merged((True, item) for _, item in items)
+
+
 def _union(a: Symbolic, b: Symbolic) -> Symbolic:
     return merged([*elements(a), *elements(b)])
-
-
-def _long(value: Symbolic) -> Range | None:
-    """The range of a set of numbers that cannot be listed, None for another set."""
-    base = value.base if isinstance(value, Filtered) else value
-    return base if isinstance(base, Range) and numbers(base) is None else None
 
 
 def _kept(value: Symbolic, base: Range, keeps: Callable[[Term], Term]) -> Filtered:
@@ -451,15 +480,15 @@ def _kept(value: Symbolic, base: Range, keeps: Callable[[Term], Term]) -> Filter
 
 
 def _intersection(a: Symbolic, b: Symbolic) -> Symbolic:
-    if (base := _long(a)) is not None and _long(b) is not None:
+    if (base := unlisted(a)) is not None and unlisted(b) is not None:
         return _kept(a, base, lambda k: member(k, b))
-    if _long(a) is not None:
+    if unlisted(a) is not None:
         a, b = b, a
     return merged((conj(guard, member(item, b)), item) for guard, item in elements(a))
 
 
 def _difference(a: Symbolic, b: Symbolic) -> Symbolic:
-    if (base := _long(a)) is not None:
+    if (base := unlisted(a)) is not None:
         return _kept(a, base, lambda k: neg(member(k, b)))
     return merged((conj(guard, neg(member(item, b))), item) for guard, item in elements(a))
 

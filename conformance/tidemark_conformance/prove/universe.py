@@ -34,7 +34,7 @@ from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import evaluate_constant
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.typeok import conjuncts, strip
-from tidemark_conformance.tla.values import ModelValue, Value, in_order
+from tidemark_conformance.tla.values import Fn, ModelValue, Value, in_order
 
 MOST_INSTANCES = 64
 """The most values of one parameter that are tried one by one."""
@@ -176,6 +176,9 @@ class Universe:
             values = in_order(self.constant(param.domain))
             if values and all(type(value) is int for value in values):
                 columns.append([z3.Int(f"{param.name}?")])
+            elif values and all(isinstance(value, Fn) for value in values):
+                sort = Reader(self.constant, self.lifted, self.infinite).sort(param.domain, action.loc)
+                columns.append([self.symbols.make(sort, f"{param.name}?")])
             elif len(values) <= MOST_INSTANCES and not walk.constants_used(param.domain) & self.lifted:
                 columns.append([constant_form(value, self.codes) for value in values])
             else:
