@@ -73,7 +73,13 @@ GrownFits ==
 \* What the leader has is what a replay of its batches gives.
 LogIsReplayed ==
     /\ Len(appended[Leader]) = 0 => group[Leader] = storedGroup
-    /\ \A i \in 1..Len(appended[Leader]) : Logged(i) = Replayed(Logged(i - 1), appended[Leader][i])
+    /\ \A b \in Brokers : \A i \in 1..Len(appended[b]) :
+        b = Leader =>
+            LET after  == grown[b][i]
+                replay == Replayed(IF i = 1 THEN storedGroup ELSE grown[b][i - 1], appended[b][i]) IN
+            /\ after.groupEpoch = replay.groupEpoch /\ after.assignmentEpoch = replay.assignmentEpoch
+            /\ after.metadata = replay.metadata /\ after.target = replay.target
+            /\ \A m \in MemberIds : after.members[m] = replay.members[m]
 
 -----------------------------------------------------------------------------
 (* Groups *)

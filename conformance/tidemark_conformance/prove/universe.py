@@ -34,7 +34,7 @@ from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import evaluate_constant
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.typeok import conjuncts, strip
-from tidemark_conformance.tla.values import Fn, ModelValue, Value, in_order
+from tidemark_conformance.tla.values import ModelValue, Value, in_order
 
 MOST_INSTANCES = 64
 """The most values of one parameter that are tried one by one."""
@@ -171,20 +171,30 @@ class Universe:
         yield from self._instances(self.spec.action(name))
 
     def _instances(self, action: ir.Action) -> Iterator[dict[str, Symbolic]]:
+        functions = self.parameters(action.name)
         columns: list[list[Symbolic]] = []
         for param in action.params:
             values = in_order(self.constant(param.domain))
             if values and all(type(value) is int for value in values):
                 columns.append([z3.Int(f"{param.name}?")])
-            elif values and all(isinstance(value, Fn) for value in values):
-                sort = Reader(self.constant, self.lifted, self.infinite).sort(param.domain, action.loc)
-                columns.append([self.symbols.make(sort, f"{param.name}?")])
+            elif param.name in functions:
+                columns.append([self.symbols.make(functions[param.name], f"{param.name}?")])
             elif len(values) <= MOST_INSTANCES and not walk.constants_used(param.domain) & self.lifted:
                 columns.append([constant_form(value, self.codes) for value in values])
             else:
                 raise refused(f"the parameter {param.name} of {action.name}", action.loc, "give it fewer values")
         for row in itertools.product(*columns):
             yield {param.name: value for param, value in zip(action.params, row, strict=True)}
+
+    def parameters(self, name: str) -> dict[str, Sort]:
+        """The sorts of an action's parameters that are functions: each is a symbol."""
+        action, reader = self.spec.action(name), Reader(self.constant, self.lifted, self.infinite)
+        sets = {param.name: param.domain for param in action.params}
+        return {
+            one: reader.sort(domain, action.loc)
+            for one, domain in sets.items()
+            if isinstance(found := strip(domain), ir.Op) and found.name == "function_set"
+        }
 
     def step(self, name: str, params: Mapping[str, Symbolic]) -> Step:
         """The action with these parameters from `state`."""
