@@ -92,15 +92,22 @@ EveryGroup(Fits(_)) ==
 
 MembersFit(g) ==
     \A m \in MemberIds :
-        IF g.members[m].present THEN m <= issued /\ ~g.members[m].static /\ g.members[m].subscription # {}
-        ELSE g.members[m] = NoMember
+        IF g.members[m].present THEN m <= issued /\ g.members[m].subscription # {} ELSE g.members[m] = NoMember
 \* A member id is of a process that was started, and a member that is removed leaves nothing behind.
 MembersAreIssued == EveryGroup(MembersFit)
 
+InstanceFits(g) ==
+    \A m, n \in MemberIds :
+        g.members[m].present /\ g.members[n].present /\ g.members[m].static /\ g.members[n].static => m = n
+\* An instance is one member: who joins for it replaces the one that has left (ReplaceReleasedInstance), or is it.
+InstanceIsOne == EveryGroup(InstanceFits)
+
 EpochsFit(g) ==
     /\ g.assignmentEpoch <= g.groupEpoch
-    /\ \A m \in MemberIds : g.members[m].present => 1 <= g.members[m].memberEpoch /\ g.members[m].memberEpoch <= g.assignmentEpoch
-\* Members follow the target assignment, which follows the group.
+    /\ \A m \in MemberIds : g.members[m].present =>
+        \/ 1 <= g.members[m].memberEpoch /\ g.members[m].memberEpoch <= g.assignmentEpoch
+        \/ g.members[m].memberEpoch = -2 /\ g.members[m].static
+\* Members follow the target assignment, which follows the group. A static one that has left is in no epoch.
 EpochsFollow == EveryGroup(EpochsFit)
 
 StatesFit(g) ==
@@ -128,7 +135,7 @@ HeldByOne == EveryGroup(HeldOnce)
 
 SinceFits(g) ==
     \A m \in MemberIds : \A p \in Partitions :
-        g.members[m].present =>
+        g.members[m].present /\ g.members[m].memberEpoch # -2 =>
             g.members[m].assigned[p] <= g.members[m].memberEpoch /\ g.members[m].revoking[p] <= g.members[m].memberEpoch
 \* What a member holds it was given in its epoch or an earlier one.
 HeldSinceEarlier == EveryGroup(SinceFits)
@@ -153,24 +160,36 @@ JoinersHaveNothing ==
         /\ ~consumer[c].reconciling => consumer[c].resolved = {}
         /\ consumer[c].memberEpoch = 0 => consumer[c].state = "JOINING" /\ Reach(c) = {} /\ ~consumer[c].reconciling
 
+\* A join says all: what it subscribes to, and that it owns nothing.
+SaysAll(request) ==
+    /\ request.memberEpoch = 0 => request.reports /\ request.owned = {} /\ request.tells
+    /\ request.tells => request.subscription # {}
+
 \* A heartbeat that says what its sender owns also says what that is about to take (ReportUntilRevoked, ReportWhatIsTaken). Its sender
-\* takes nothing new before the reply. A join says all.
+\* takes nothing new before the reply.
 HeartbeatIsOwn ==
     \A c \in Clients :
         heartbeatRpc[c].type = "heartbeat" =>
             /\ heartbeatRpc[c].member = consumer[c].member /\ heartbeatRpc[c].memberEpoch = consumer[c].memberEpoch
             /\ heartbeatRpc[c].reports => Reach(c) \subseteq heartbeatRpc[c].owned
-            /\ heartbeatRpc[c].memberEpoch = 0 =>
-                heartbeatRpc[c].reports /\ heartbeatRpc[c].tells /\ heartbeatRpc[c].subscription # {}
-            /\ heartbeatRpc[c].tells => heartbeatRpc[c].subscription # {}
+            /\ SaysAll(heartbeatRpc[c])
 
-\* A late request is of a process of the consumer that sent it, and of no other's.
+\* A late request is of a process of the consumer that sent it, and of no other's. Who leaves has ended.
 StrayIsOwn ==
     \A c \in Clients :
-        /\ stray[c].type # "idle" => 1 <= stray[c].member /\ stray[c].member <= issued
-        /\ \A d \in Clients : c # d /\ stray[c].type # "idle" /\ consumer[d].running => stray[c].member # consumer[d].member
-        /\ stray[c].type = "heartbeat" /\ stray[c].memberEpoch = 0 => stray[c].tells
-        /\ stray[c].type = "heartbeat" /\ stray[c].tells => stray[c].subscription # {}
+        stray[c].type # "idle" =>
+            /\ 1 <= stray[c].member /\ stray[c].member <= issued
+            /\ stray[c].type = "heartbeat" => SaysAll(stray[c])
+            /\ \A d \in Clients :
+                /\ consumer[d].running /\ (c # d \/ stray[c].type = "leave") => stray[c].member # consumer[d].member
+                /\ c # d /\ stray[d].type # "idle" => stray[c].member # stray[d].member
+
+KindFits(g) ==
+    \A c \in Clients :
+        /\ consumer[c].running /\ g.members[consumer[c].member].present => g.members[consumer[c].member].static = (c \in Static)
+        /\ stray[c].type # "idle" /\ g.members[stray[c].member].present => g.members[stray[c].member].static = (c \in Static)
+\* A member is static if its process has the instance's id, and ids are of one process.
+KindIsOfProcess == EveryGroup(KindFits)
 
 \* A commit is of the process that waits for its answer.
 CommitIsOwn == \A c \in Clients : offsetRpc[c].type = "commit" => offsetRpc[c].member = consumer[c].member
@@ -184,8 +203,8 @@ WaitingFits ==
 -----------------------------------------------------------------------------
 (* What consumers were told *)
 
-\* The epoch of member m is at most that in g, if it is there.
-NotAbove(g, m, e) == e <= g.groupEpoch /\ (g.members[m].present => e <= g.members[m].memberEpoch)
+\* The epoch of member m is at most that in g. If it was removed the group has gone on since.
+NotAbove(g, m, e) == IF g.members[m].present THEN e <= g.members[m].memberEpoch ELSE e < g.groupEpoch
 
 \* In g the member m of this epoch holds all of S.
 HoldsIn(g, m, e, S) == g.members[m].present /\ g.members[m].memberEpoch = e => S \subseteq Holds(g.members[m])
@@ -219,15 +238,14 @@ AnswerIsHeld ==
         Answering(c, i) =>
             HoldsIn(Logged(i), consumer[c].member, heartbeatRpc[c].memberEpoch, Reach(c) \cup heartbeatRpc[c].assignment)
 
-\* A deposed coordinator that answers at once has a group that was stored: epochs have grown since, and within an epoch a member has
-\* lost nothing.
+\* A deposed coordinator that answers at once has a group that was stored. Epochs have grown since, and within an epoch the member of
+\* a process that goes on has lost nothing.
 DeposedIsBehind ==
-    \A b \in Brokers : \A i \in Steps : \A m \in MemberIds :
-        AnswersLate(b) =>
-            /\ group[b].groupEpoch <= Logged(i).groupEpoch
-            /\ group[b].members[m].present /\ Logged(i).members[m].present =>
-                /\ group[b].members[m].memberEpoch <= Logged(i).members[m].memberEpoch
-                /\ HoldsIn(Logged(i), m, group[b].members[m].memberEpoch, Holds(group[b].members[m]))
+    \A b \in Brokers : \A c \in Clients : \A i \in Steps :
+        LET m == consumer[c].member IN
+        AnswersLate(b) /\ consumer[c].running => (group[b].members[m].present =>
+            /\ NotAbove(Logged(i), m, group[b].members[m].memberEpoch)
+            /\ HoldsIn(Logged(i), m, group[b].members[m].memberEpoch, Holds(group[b].members[m])))
 
 Inductive ==
     /\ TypeOK
@@ -237,6 +255,7 @@ Inductive ==
     /\ GrownFits
     /\ LogIsReplayed
     /\ MembersAreIssued
+    /\ InstanceIsOne
     /\ EpochsFollow
     /\ RevokesInEarlierEpoch
     /\ TargetIsReached
@@ -247,6 +266,7 @@ Inductive ==
     /\ JoinersHaveNothing
     /\ HeartbeatIsOwn
     /\ StrayIsOwn
+    /\ KindIsOfProcess
     /\ CommitIsOwn
     /\ WaitingFits
     /\ ToldIsNotAbove

@@ -3,14 +3,13 @@ EXTENDS Naturals, Integers, Sequences, FiniteSets
 VARIABLES x
 vars == <<x>>
 
-TypeOK == x \in 0..3
+TypeOK == x \in 0..2
 Init == x = 0
-A == x' = IF \E i \in (IF x > 1 THEN {} ELSE x..2) : i = 2 THEN x + 1 ELSE x
-Next == A
+A == x < 2 /\ x' = x + 1
+Z == FALSE /\ UNCHANGED vars
+Next == A \/ Z
 Spec == Init /\ [][Next]_vars
-
-\* because
-Inv == x < 2
-Inductive == /\ TypeOK
-  /\ Inv
+\* The claim.
+Inv == [i \in 5..(3 + x) |-> 0] # <<>>
+Inductive == TypeOK /\ Inv
 ====
