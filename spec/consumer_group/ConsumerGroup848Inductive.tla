@@ -106,8 +106,10 @@ EpochsFit(g) ==
     /\ g.assignmentEpoch <= g.groupEpoch
     /\ \A m \in MemberIds : g.members[m].present =>
         \/ 1 <= g.members[m].memberEpoch /\ g.members[m].memberEpoch <= g.assignmentEpoch
-        \/ g.members[m].memberEpoch = -2 /\ g.members[m].static
-\* Members follow the target assignment, which follows the group. A static one that has left is in no epoch.
+        \/ /\ g.members[m].memberEpoch = -2 /\ g.members[m].static /\ 1 <= g.assignmentEpoch
+           /\ g.members[m].state # "UNREVOKED_PARTITIONS"
+\* Members follow the target assignment, which follows the group. A static one that has left is in no epoch, and has nothing to give up
+\* (LeaveEndsRevocation).
 EpochsFollow == EveryGroup(EpochsFit)
 
 StatesFit(g) ==

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import z3
 
-from tidemark_conformance.prove.equality import choice, distinct, elements, member, merged, same, subset, unlisted
+from tidemark_conformance.prove.equality import choice, distinct, elements, member, merged, same, subset
+from tidemark_conformance.prove.sets import difference, intersection, subsets, tuples, union
 from tidemark_conformance.prove.sorts import sequence
 from tidemark_conformance.prove.terms import (
     NOTHING,
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from tidemark_conformance.prove.terms import Env, Meaning
 
 _SETS = frozenset(["record_set", "function_set", "seq", "nat", "int", "boolean", "string"])
-MOST_LISTED = 6
-"""The most elements of a set whose subsets are listed, where SUBSET of it is a value."""
 
 
 class Operators:
@@ -372,20 +370,10 @@ class Operators:
         return merged(found), True
 
     def of_powerset(self, value: Symbolic) -> Meaning:
-        """The subsets of a set with few elements, one by one."""
-        items = elements(value)
-        if len(items) > MOST_LISTED:
-            raise self.refuse(f"SUBSET of a set of {len(items)} elements as a value", "use it right of \\in only")
-        chosen = [[item for at, item in enumerate(items) if number >> at & 1] for number in range(2 ** len(items))]
-        return Listed(tuple((conj(*(guard for guard, _ in some)), _known_set(some)) for some in chosen)), True
+        return subsets(value), True
 
     def of_product(self, *values: Symbolic) -> Meaning:
-        """The tuples of sets that can be listed, one by one."""
-        found = [
-            (conj(*(guard for guard, _ in row)), sequence([item for _, item in row]))
-            for row in itertools.product(*map(elements, values))
-        ]
-        return merged(found), True
+        return tuples(values), True
 
     def of_isfiniteset(self, value: Symbolic) -> Meaning:
         return True, True
@@ -464,43 +452,14 @@ def _unlisted(expr: Expr) -> bool:
     return isinstance(inner, RecordSet) or (isinstance(inner, Op) and inner.name in (*_SETS, "powerset", "product"))
 
 
-def _known_set(items: list[tuple[Term, Symbolic]]) -> Listed:
-    """The set of these elements, each of which belongs to it."""
-    return merged((True, item) for _, item in items)
-
-
-def _union(a: Symbolic, b: Symbolic) -> Symbolic:
-    return merged([*elements(a), *elements(b)])
-
-
-def _kept(value: Symbolic, base: Range, keeps: Callable[[Term], Term]) -> Filtered:
-    """The elements of a set of numbers in this range that `keeps` holds of. It is no error to ask of any."""
-    own = value.holds if isinstance(value, Filtered) else lambda k: (True, True)
-    return Filtered(base, lambda k: (conj(own(k)[0], keeps(k)), own(k)[1]))
-
-
-def _intersection(a: Symbolic, b: Symbolic) -> Symbolic:
-    if (base := unlisted(a)) is not None and unlisted(b) is not None:
-        return _kept(a, base, lambda k: member(k, b))
-    if unlisted(a) is not None:
-        a, b = b, a
-    return merged((conj(guard, member(item, b)), item) for guard, item in elements(a))
-
-
-def _difference(a: Symbolic, b: Symbolic) -> Symbolic:
-    if (base := unlisted(a)) is not None:
-        return _kept(a, base, lambda k: neg(member(k, b)))
-    return merged((conj(guard, neg(member(item, b))), item) for guard, item in elements(a))
-
-
 _TOTAL: dict[str, Callable[..., Symbolic]] = {
     "add": lambda a, b: settled(as_int(a) + as_int(b)),
     "sub": lambda a, b: settled(as_int(a) - as_int(b)),
     "mul": lambda a, b: settled(as_int(a) * as_int(b)),
     "neg": lambda a: settled(-as_int(a)),
-    "union": _union,
-    "intersect": _intersection,
-    "setminus": _difference,
+    "union": union,
+    "intersect": intersection,
+    "setminus": difference,
 }
 _RELATIONS: dict[str, Callable[..., Term]] = {
     "eq": same,

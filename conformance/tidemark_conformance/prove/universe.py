@@ -167,11 +167,8 @@ class Universe:
     # Actions
 
     def instances(self, name: str) -> Iterator[dict[str, Symbolic]]:
-        """The parameters of an action: a symbol for a number, else one by one."""
-        yield from self._instances(self.spec.action(name))
-
-    def _instances(self, action: ir.Action) -> Iterator[dict[str, Symbolic]]:
-        functions = self.parameters(action.name)
+        """The parameters of an action: a symbol for a number and for a function, else one by one."""
+        action, functions = self.spec.action(name), self.parameters(name)
         columns: list[list[Symbolic]] = []
         for param in action.params:
             values = in_order(self.constant(param.domain))
@@ -187,13 +184,13 @@ class Universe:
             yield {param.name: value for param, value in zip(action.params, row, strict=True)}
 
     def parameters(self, name: str) -> dict[str, Sort]:
-        """The sorts of an action's parameters that are functions: each is a symbol."""
+        """The sorts of an action's parameters that are functions."""
         action, reader = self.spec.action(name), Reader(self.constant, self.lifted, self.infinite)
-        sets = {param.name: param.domain for param in action.params}
+        sets = ((param.name, param.domain, strip(param.domain)) for param in action.params)
         return {
             one: reader.sort(domain, action.loc)
-            for one, domain in sets.items()
-            if isinstance(found := strip(domain), ir.Op) and found.name == "function_set"
+            for one, domain, inner in sets
+            if isinstance(inner, ir.Op) and inner.name == "function_set"
         }
 
     def step(self, name: str, params: Mapping[str, Symbolic]) -> Step:
