@@ -137,8 +137,8 @@ HeldByOne == EveryGroup(HeldOnce)
 
 SinceFits(g) ==
     \A m \in MemberIds : \A p \in Partitions :
-        g.members[m].present /\ g.members[m].memberEpoch # -2 =>
-            g.members[m].assigned[p] <= g.members[m].memberEpoch /\ g.members[m].revoking[p] <= g.members[m].memberEpoch
+        LET now == Max(g.members[m].memberEpoch, 0) IN
+        g.members[m].present => g.members[m].assigned[p] <= now /\ g.members[m].revoking[p] <= now
 \* What a member holds it was given in its epoch or an earlier one.
 HeldSinceEarlier == EveryGroup(SinceFits)
 

@@ -13,11 +13,12 @@ import z3
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.prove.equality import choice, elements, member, same
 from tidemark_conformance.prove.evaluate import Evaluator
-from tidemark_conformance.prove.sorts import Codes, Reader, Sort, Symbols, constant_form, refused
+from tidemark_conformance.prove.sorts import Codes, Reader, Sort, Symbols, atoms, constant_form, refused
 from tidemark_conformance.prove.terms import (
     NOTHING,
     Env,
     Filtered,
+    Fun,
     Listed,
     Range,
     Symbolic,
@@ -30,11 +31,10 @@ from tidemark_conformance.prove.terms import (
     reset,
 )
 from tidemark_conformance.tla import ir, walk
-from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import evaluate_constant
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.typeok import conjuncts, strip
-from tidemark_conformance.tla.values import ModelValue, Value, in_order
+from tidemark_conformance.tla.values import Value, in_order
 
 MOST_INSTANCES = 64
 """The most values of one parameter that are tried one by one."""
@@ -67,8 +67,11 @@ class Step:
     @property
     def call(self) -> str:
         """The action as text, with the parameters that are known."""
-        shown = ", ".join(str(getattr(value, "value", value)).removesuffix("?") for value in self.params.values())
-        return f"{self.action}({shown})" if self.params else self.action
+        symbols = {name for name, value in self.params.items() if z3.is_expr(value) or isinstance(value, Fun)}
+        shown = [
+            name if name in symbols else str(getattr(value, "value", value)) for name, value in self.params.items()
+        ]
+        return f"{self.action}({', '.join(shown)})" if self.params else self.action
 
 
 @dataclass
@@ -91,7 +94,7 @@ class Universe:
     def __post_init__(self) -> None:
         reset()
         module = self.spec.module
-        self.codes = Codes(_atoms(module, self.spec.constants))
+        self.codes = Codes(atoms(module, self.spec.constants))
         self.symbols = Symbols(self.codes)
 
     @cached_property
@@ -475,29 +478,3 @@ class Initials(Updates):
 
     def known(self) -> None:
         self.run.state = self.next
-
-
-def _atoms(module: ir.Module, constants: Mapping[str, Value]) -> list[Value]:
-    """The strings and model values of a specification."""
-    found: set[Value] = set()
-
-    def collect(value: Value) -> None:
-        if isinstance(value, str | ModelValue):
-            found.add(value)
-        elif isinstance(value, frozenset | tuple):
-            for item in value:
-                collect(item)
-        elif isinstance(value, Mapping):
-            for key, item in value.items():
-                collect(key)
-                collect(item)
-
-    for name, value in constants.items():
-        if name != WITHOUT:
-            collect(value)
-    bodies = [module.type_ok, module.init, *(action.body for action in module.actions)]
-    for body in bodies:
-        for node in walk.walk(body):
-            if isinstance(node, ir.Lit) and node.kind == "str":
-                found.add(node.value)
-    return list(found)
