@@ -362,23 +362,30 @@ class Terms:
 
     def _fixed(self, name: str, params: Sequence[Value]) -> tuple[Any, ...]:
         """The parameters that the terms of an action are made for; None for one that is a symbol."""
-        first = next(iter(self.universe.instances(name)))
-        return tuple(None if z3.is_expr(form) else value for form, value in zip(first.values(), params, strict=True))
+        first, functions = next(iter(self.universe.instances(name))), self.universe.parameters(name)
+        return tuple(
+            None if z3.is_expr(form) or one in functions else value
+            for (one, form), value in zip(first.items(), params, strict=True)
+        )
 
     def _step(self, name: str, params: Sequence[Value], placed: Placed) -> tuple[Step, Placed]:
         fixed = self._fixed(name, params)
         step = self._steps.get((name, fixed))
         names = [param.name for param in self.spec.action(name).params]
+        functions = self.universe.parameters(name)
         if step is None:
+            symbols = next(iter(self.universe.instances(name)))
             forms = {
-                one: z3.Int(f"{one}?") if value is None else constant_form(value, self.universe.codes)
+                one: symbols[one] if value is None else constant_form(value, self.universe.codes)
                 for one, value in zip(names, fixed, strict=True)
             }
             step = self._steps[name, fixed] = self.universe.step(name, forms)
-        symbols = {f"{one}?": value for one, value, own in zip(names, params, fixed, strict=True) if own is None}
-        if symbols:
+        if None in fixed:
             moved = Placed(self.universe)
-            moved.tables, moved.scalars = placed.tables, {**placed.scalars, **symbols}
+            moved.tables, moved.scalars = dict(placed.tables), dict(placed.scalars)
+            for one, value, own in zip(names, params, fixed, strict=True):
+                if own is None:
+                    moved.put(functions.get(one, SInt()), f"{one}?", value)
             placed = moved
         return step, placed
 

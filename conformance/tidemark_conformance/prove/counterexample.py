@@ -87,8 +87,15 @@ def _shown(
             for name in universe.spec.module.variables
         }
 
+    def parameter(name: str, value: Any) -> Value:
+        if isinstance(value, Atom):
+            return value.value
+        if name in universe.parameters(step.action):
+            return read(value, universe.parameters(step.action)[name], universe.codes, settle, SHOWN)
+        return settle(value)
+
     try:
-        params = tuple(value.value if isinstance(value, Atom) else settle(value) for value in step.params.values())
+        params = tuple(parameter(name, value) for name, value in step.params.items())
         after = state(step.next)
         before = state(universe.state) if step.action != INIT else after
         return Counterexample(lemma, path, step.action, params, before, after, complete)

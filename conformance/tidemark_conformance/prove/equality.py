@@ -151,6 +151,10 @@ def choice(condition: Term, a: Symbolic, b: Symbolic) -> Symbolic:
         return Range(low, choice(condition, a.high, b.high), cap)
     if kind(a) != kind(b):
         raise UnlistedError(f"an IF that gives {KINDS[kind(a)]} or {KINDS[kind(b)]}")
+    if unlisted(a) is not None and b == Listed(()):
+        return filtered(a, condition)
+    if unlisted(b) is not None and a == Listed(()):
+        return filtered(b, neg(condition))
     if is_set(a) or is_set(b):
         left = [(conj(condition, guard), item) for guard, item in elements(a)]
         right = [(conj(neg(condition), guard), item) for guard, item in elements(b)]
@@ -161,6 +165,9 @@ def choice(condition: Term, a: Symbolic, b: Symbolic) -> Symbolic:
         other = _images(b)
         images = (choice(condition, image, other[key]) for key, image in _images(a).items())
         return Fun(a.keys, a.forms, tuple(images))
+    if isinstance(a, Fun | Arr) and isinstance(b, Fun | Arr) and isinstance(a, Fun) != isinstance(b, Fun):
+        a, b = listed_like(a, b), listed_like(b, a)
+        return choice(condition, a, b)
     if isinstance(a, Arr) and isinstance(b, Arr):
         if (a.high is None) != (b.high is None) or (a.high is None and same(a.end, b.end) is not True):
             raise UnlistedError("an IF that gives functions over ranges with unlike capacities")
@@ -183,6 +190,30 @@ def choice(condition: Term, a: Symbolic, b: Symbolic) -> Symbolic:
     if z3.is_expr(a) and z3.is_expr(b) and a.eq(b):
         return a
     return z3.If(condition, as_term(a), as_term(b))
+
+
+def unlisted(value: Symbolic) -> Range | None:
+    """The range of a set of numbers that cannot be listed, None for another value."""
+    base = value.base if isinstance(value, Filtered) else value
+    return base if isinstance(base, Range) and numbers(base) is None else None
+
+
+def filtered(value: Range | Filtered, condition: Term) -> Filtered:
+    """A set of numbers where a condition holds, else the empty set."""
+    own = value.holds if isinstance(value, Filtered) else lambda k: (True, True)
+    base = value.base if isinstance(value, Filtered) else value
+    return Filtered(base, lambda k: (conj(condition, own(k)[0]), implies(condition, own(k)[1])))
+
+
+def listed_like(value: Fun | Arr, other: Fun | Arr) -> Fun:
+    """A function over the known numbers that are the keys of `other`, listed as that is."""
+    if isinstance(value, Fun):
+        return value
+    if isinstance(other, Fun) and type(value.low) is int and type(value.high) is int:
+        keys = [form if type(form) is int else None for form in other.forms]
+        if keys == list(range(value.low, value.high + 1)):
+            return Fun(other.keys, other.forms, tuple(value.get(key) for key in keys))
+    raise UnlistedError("an IF that gives functions with unlike domains")
 
 
 def _chosen_field(condition: Term, a: Rec, b: Rec, name: str) -> tuple[Symbolic, Term]:

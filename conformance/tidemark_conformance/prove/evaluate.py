@@ -185,14 +185,24 @@ class Evaluator(Functions):
         return True if self.total else self.implied(term)
 
     def implied(self, term: Term) -> Term:
-        """A condition, or True where the facts imply it syntactically."""
-        if isinstance(term, bool) or term.get_id() in self.facts:
-            return True if not isinstance(term, bool) else term
-        if operator(term) == z3.Z3_OP_AND:
-            return conj(*(self.implied(part) for part in parts_of(term)))
-        if operator(term) == z3.Z3_OP_OR and any(self.implied(part) is True for part in parts_of(term)):
-            return True
-        return term
+        """A condition, or True where the facts imply it syntactically. A part that it shares is looked at once."""
+        seen: dict[int, Term] = {}
+
+        def rest(part: Term) -> Term:
+            if isinstance(part, bool):
+                return part
+            number = part.get_id()
+            if number in self.facts:
+                return True
+            if number not in seen:
+                seen[number] = part
+                if operator(part) == z3.Z3_OP_AND:
+                    seen[number] = conj(*map(rest, parts_of(part)))
+                elif operator(part) == z3.Z3_OP_OR and any(rest(one) is True for one in parts_of(part)):
+                    seen[number] = True
+            return seen[number]
+
+        return rest(term)
 
     def refuse(self, what: str, cure: str = "write it by the conventions' other forms") -> Unsupported:
         """The error for a construct that has no terms, with the line reached last."""
@@ -449,4 +459,7 @@ class Evaluator(Functions):
         """The greatest value of a term, None if unknown."""
         if known(term):
             return int(term)
+        if operator(term) == z3.Z3_OP_MUL and z3.is_int_value(term.arg(0)) and term.arg(0).as_long() > 0:
+            of = self.most(term.arg(1)) if term.num_args() == 2 else None
+            return None if of is None else term.arg(0).as_long() * of
         return self.caps.get(term.get_id()) if z3.is_expr(term) else None

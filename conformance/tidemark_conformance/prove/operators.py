@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import z3
 
 from tidemark_conformance.prove.equality import choice, distinct, elements, member, merged, same, subset
+from tidemark_conformance.prove.sets import difference, intersection, subsets, tuples, union
 from tidemark_conformance.prove.sorts import sequence
 from tidemark_conformance.prove.terms import (
     NOTHING,
@@ -45,7 +46,7 @@ from tidemark_conformance.tla.typeok import bounded_sequences, strip, unfolded
 if TYPE_CHECKING:
     from tidemark_conformance.prove.terms import Env, Meaning
 
-_SETS = frozenset(["powerset", "record_set", "function_set", "seq", "nat", "int", "boolean", "string"])
+_SETS = frozenset(["record_set", "function_set", "seq", "nat", "int", "boolean", "string"])
 
 
 class Operators:
@@ -153,6 +154,9 @@ class Operators:
             case Op("union", (a, b)):
                 (x, good_x), (y, good_y) = self.belongs(item, a, env), self.belongs(item, b, env)
                 return disj(x, y), conj(good_x, good_y)
+            case Op("setminus" | "intersect" as name, (a, b)) if _unlisted(a) or _unlisted(b):
+                (x, good_x), (y, good_y) = self.belongs(item, a, env), self.belongs(item, b, env)
+                return conj(x, y if name == "intersect" else neg(y)), conj(good_x, good_y)
             case Op("powerset", (inner,)):
                 found = [(guard, *self.belongs(element, inner, env)) for guard, element in elements(item)]
                 return (
@@ -367,6 +371,12 @@ class Operators:
         found = [(conj(guard, inner), item) for guard, part in elements(value) for inner, item in elements(part)]
         return merged(found), True
 
+    def of_powerset(self, value: Symbolic) -> Meaning:
+        return subsets(value), True
+
+    def of_product(self, *values: Symbolic) -> Meaning:
+        return tuples(values), True
+
     def of_isfiniteset(self, value: Symbolic) -> Meaning:
         return True, True
 
@@ -442,34 +452,12 @@ def _product(*sets: Symbolic) -> Listed:
     return Listed(tuple((conj(*(true for true, _ in row)), sequence([item for _, item in row])) for row in rows))
 
 
-def _union(a: Symbolic, b: Symbolic) -> Symbolic:
-    return merged([*elements(a), *elements(b)])
-
-
-def _long(value: Symbolic) -> Range | None:
-    """The range of a set of numbers that cannot be listed, None for another set."""
-    base = value.base if isinstance(value, Filtered) else value
-    return base if isinstance(base, Range) and numbers(base) is None else None
-
-
-def _kept(value: Symbolic, base: Range, keeps: Callable[[Term], Term]) -> Filtered:
-    """The elements of a set of numbers in this range that `keeps` holds of. It is no error to ask of any."""
-    own = value.holds if isinstance(value, Filtered) else lambda k: (True, True)
-    return Filtered(base, lambda k: (conj(own(k)[0], keeps(k)), own(k)[1]))
-
-
-def _intersection(a: Symbolic, b: Symbolic) -> Symbolic:
-    if (base := _long(a)) is not None and _long(b) is not None:
-        return _kept(a, base, lambda k: member(k, b))
-    if _long(a) is not None:
-        a, b = b, a
-    return merged((conj(guard, member(item, b)), item) for guard, item in elements(a))
-
-
-def _difference(a: Symbolic, b: Symbolic) -> Symbolic:
-    if (base := _long(a)) is not None:
-        return _kept(a, base, lambda k: neg(member(k, b)))
-    return merged((conj(guard, neg(member(item, b))), item) for guard, item in elements(a))
+def _unlisted(expr: Expr) -> bool:
+    """Whether a text is a set that has no value here, only elements."""
+    inner = strip(expr)
+    if isinstance(inner, Op) and inner.name in ("union", "setminus", "intersect"):
+        return any(map(_unlisted, inner.args))
+    return isinstance(inner, RecordSet) or (isinstance(inner, Op) and inner.name in (*_SETS, "powerset"))
 
 
 _TOTAL: dict[str, Callable[..., Symbolic]] = {
@@ -478,9 +466,9 @@ _TOTAL: dict[str, Callable[..., Symbolic]] = {
     "mul": lambda a, b: settled(as_int(a) * as_int(b)),
     "neg": lambda a: settled(-as_int(a)),
     "product": _product,
-    "union": _union,
-    "intersect": _intersection,
-    "setminus": _difference,
+    "union": union,
+    "intersect": intersection,
+    "setminus": difference,
 }
 _RELATIONS: dict[str, Callable[..., Term]] = {
     "eq": same,

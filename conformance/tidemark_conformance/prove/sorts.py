@@ -7,7 +7,7 @@ expanded: functions over constant domains, records, sets as one proposition for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -32,7 +32,8 @@ from tidemark_conformance.prove.terms import (
     known,
     settled,
 )
-from tidemark_conformance.tla.ir import Const, Expr, If, Let, Loc, Mark, Op, RecordSet, SetFilter
+from tidemark_conformance.tla.elaborate import WITHOUT
+from tidemark_conformance.tla.ir import Const, Expr, If, Let, Lit, Loc, Mark, Module, Op, RecordSet, SetFilter
 from tidemark_conformance.tla.typeok import bounded_sequences, strip, type_of_set, unfolded
 from tidemark_conformance.tla.types import (
     Evaluate,
@@ -49,7 +50,7 @@ from tidemark_conformance.tla.types import (
     describe,
 )
 from tidemark_conformance.tla.values import Fn, ModelValue, Value, function, in_order, show
-from tidemark_conformance.tla.walk import constants_used
+from tidemark_conformance.tla.walk import constants_used, walk
 
 
 @dataclass(frozen=True, slots=True)
@@ -282,6 +283,32 @@ class Codes:
     def value(self, code: int) -> Value:
         """The value of a code; None for a code that stands for nothing."""
         return next((value for value, own in self._codes.items() if own == code), None)
+
+
+def atoms(module: Module, constants: Mapping[str, Value]) -> list[Value]:
+    """The strings and model values of a specification."""
+    found: set[Value] = set()
+
+    def collect(value: Value) -> None:
+        if isinstance(value, str | ModelValue):
+            found.add(value)
+        elif isinstance(value, frozenset | tuple):
+            for item in value:
+                collect(item)
+        elif isinstance(value, Mapping):
+            for key, item in value.items():
+                collect(key)
+                collect(item)
+
+    for name, value in constants.items():
+        if name != WITHOUT:
+            collect(value)
+    bodies = [module.type_ok, module.init, *(action.body for action in module.actions)]
+    for body in bodies:
+        for node in walk(body):
+            if isinstance(node, Lit) and node.kind == "str":
+                found.add(node.value)
+    return list(found)
 
 
 def constant_form(value: Value, codes: Codes) -> Symbolic:

@@ -13,11 +13,12 @@ import z3
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.prove.equality import choice, elements, member, same
 from tidemark_conformance.prove.evaluate import Evaluator
-from tidemark_conformance.prove.sorts import Codes, Reader, Sort, Symbols, constant_form, refused
+from tidemark_conformance.prove.sorts import Codes, Reader, Sort, Symbols, atoms, constant_form, refused
 from tidemark_conformance.prove.terms import (
     NOTHING,
     Env,
     Filtered,
+    Fun,
     Listed,
     Range,
     Symbolic,
@@ -30,11 +31,10 @@ from tidemark_conformance.prove.terms import (
     reset,
 )
 from tidemark_conformance.tla import ir, walk
-from tidemark_conformance.tla.elaborate import WITHOUT
 from tidemark_conformance.tla.python import evaluate_constant
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.typeok import conjuncts, strip
-from tidemark_conformance.tla.values import ModelValue, Value, in_order
+from tidemark_conformance.tla.values import Value, in_order
 
 MOST_INSTANCES = 64
 """The most values of one parameter that are tried one by one."""
@@ -68,8 +68,11 @@ class Step:
     @property
     def call(self) -> str:
         """The action as text, with the parameters that are known."""
-        shown = ", ".join(str(getattr(value, "value", value)).removesuffix("?") for value in self.params.values())
-        return f"{self.action}({shown})" if self.params else self.action
+        symbols = {name for name, value in self.params.items() if z3.is_expr(value) or isinstance(value, Fun)}
+        shown = [
+            name if name in symbols else str(getattr(value, "value", value)) for name, value in self.params.items()
+        ]
+        return f"{self.action}({', '.join(shown)})" if self.params else self.action
 
 
 @dataclass
@@ -94,7 +97,7 @@ class Universe:
     def __post_init__(self) -> None:
         reset()
         module = self.spec.module
-        self.codes = Codes(_atoms(module, self.spec.constants))
+        self.codes = Codes(atoms(module, self.spec.constants))
         self.symbols = Symbols(self.codes)
         given = {name for name, value in self.spec.config.constants.items() if type(value) is int}
         unknown = sorted(self.free.keys() - (given - self.lifted - self.kept))
@@ -180,21 +183,31 @@ class Universe:
     # Actions
 
     def instances(self, name: str) -> Iterator[dict[str, Symbolic]]:
-        """The parameters of an action: a symbol for a number, else one by one."""
-        yield from self._instances(self.spec.action(name))
-
-    def _instances(self, action: ir.Action) -> Iterator[dict[str, Symbolic]]:
+        """The parameters of an action: a symbol for a number and for a function, else one by one."""
+        action, functions = self.spec.action(name), self.parameters(name)
         columns: list[list[Symbolic]] = []
         for param in action.params:
             values = in_order(self.constant(param.domain))
             if values and all(type(value) is int for value in values):
                 columns.append([z3.Int(f"{param.name}?")])
+            elif param.name in functions:
+                columns.append([self.symbols.make(functions[param.name], f"{param.name}?")])
             elif len(values) <= MOST_INSTANCES and not walk.constants_used(param.domain) & self.lifted:
                 columns.append([constant_form(value, self.codes) for value in values])
             else:
                 raise refused(f"the parameter {param.name} of {action.name}", action.loc, "give it fewer values")
         for row in itertools.product(*columns):
             yield {param.name: value for param, value in zip(action.params, row, strict=True)}
+
+    def parameters(self, name: str) -> dict[str, Sort]:
+        """The sorts of an action's parameters that are functions."""
+        action, reader = self.spec.action(name), Reader(self.constant, self.lifted, self.infinite)
+        sets = ((param.name, param.domain, strip(param.domain)) for param in action.params)
+        return {
+            one: reader.sort(domain, action.loc)
+            for one, domain, inner in sets
+            if isinstance(inner, ir.Op) and inner.name == "function_set"
+        }
 
     def step(self, name: str, params: Mapping[str, Symbolic]) -> Step:
         """The action with these parameters from `state`."""
@@ -478,29 +491,3 @@ class Initials(Updates):
 
     def known(self) -> None:
         self.run.state = self.next
-
-
-def _atoms(module: ir.Module, constants: Mapping[str, Value]) -> list[Value]:
-    """The strings and model values of a specification."""
-    found: set[Value] = set()
-
-    def collect(value: Value) -> None:
-        if isinstance(value, str | ModelValue):
-            found.add(value)
-        elif isinstance(value, frozenset | tuple):
-            for item in value:
-                collect(item)
-        elif isinstance(value, Mapping):
-            for key, item in value.items():
-                collect(key)
-                collect(item)
-
-    for name, value in constants.items():
-        if name != WITHOUT:
-            collect(value)
-    bodies = [module.type_ok, module.init, *(action.body for action in module.actions)]
-    for body in bodies:
-        for node in walk.walk(body):
-            if isinstance(node, ir.Lit) and node.kind == "str":
-                found.add(node.value)
-    return list(found)

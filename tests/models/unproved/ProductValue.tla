@@ -1,0 +1,16 @@
+---- MODULE ProductValue ----
+EXTENDS Naturals, Integers, Sequences, FiniteSets
+VARIABLES x
+vars == <<x>>
+
+TypeOK == x \in SUBSET {1, 2}
+Init == x = {}
+A(v) == x' = x \cup {v}
+Next == \E v \in {1, 2} : A(v)
+Spec == Init /\ [][Next]_vars
+
+\* because
+Inv == \A pair \in x \X x : pair[1] = pair[2]
+Inductive == /\ TypeOK
+  /\ Inv
+====
