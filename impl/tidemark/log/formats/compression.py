@@ -1,0 +1,129 @@
+"""The records of a batch, compressed and back. Only gzip is in Python; the others are cramjam's, where it is installed.
+
+Snappy's framing is that of xerial's snappy-java: a header, then blocks of raw snappy, each with its length before it. A
+raw block without a header is read, too, as Kafka does.
+"""
+
+from __future__ import annotations
+
+import importlib
+import zlib
+from collections.abc import Callable
+from struct import Struct
+from types import ModuleType
+from typing import NamedTuple
+
+from tidemark.log.formats.errors import Malformed, Unwritable
+
+NONE, GZIP, SNAPPY, LZ4, ZSTD = range(5)
+NAMES = ("none", "gzip", "snappy", "lz4", "zstd")
+"""Kafka's name of each compression type, by its number in a batch's attributes."""
+MOST = 2**31 - 1
+"""Bytes of a batch's records at most: Kafka counts them in 32 bits."""
+LIBRARY = "cramjam"
+
+_XERIAL = b"\x82SNAPPY\x00"
+_XERIAL_VERSION = Struct(">ii").pack(1, 1)
+_LENGTH = Struct(">i")
+_BLOCK = 32 * 1024
+"""Bytes of a block before it is compressed, as snappy-java writes it."""
+_GROWTH = 22
+"""Raw snappy makes 64 bytes of 3 at best."""
+
+
+class LibraryAbsent(ImportError):
+    """Records are compressed with a type that needs cramjam, which is not installed."""
+
+
+class _Codec(NamedTuple):
+    compress: Callable[[bytes], bytes]
+    decompress: Callable[[bytes], bytes]
+
+
+def compress(codec: int, data: bytes) -> bytes:
+    """Raises LibraryAbsent; Unwritable for a type that does not exist."""
+    if codec not in _CODECS:
+        raise Unwritable(f"there is no compression type {codec}")
+    return _CODECS[codec].compress(data)
+
+
+def decompress(codec: int, data: bytes | memoryview) -> bytes | memoryview:
+    """Raises Malformed, its position in `data`, and LibraryAbsent."""
+    if codec == NONE:
+        return data
+    if codec not in _CODECS:
+        raise Malformed(0, f"there is no compression type {codec}")
+    try:
+        plain = _CODECS[codec].decompress(bytes(data))
+    except (zlib.error, _failures()) as problem:
+        raise Malformed(0, f"{NAMES[codec]} cannot decompress it ({problem})") from None
+    if len(plain) > MOST:
+        raise Malformed(0, f"{NAMES[codec]} makes {len(plain):,} bytes of it, and Kafka takes {MOST:,} at most")
+    return plain
+
+
+def _library() -> ModuleType:
+    try:
+        return importlib.import_module(LIBRARY)
+    except ModuleNotFoundError:
+        raise LibraryAbsent(LIBRARY) from None
+
+
+def _failures() -> type[Exception]:
+    try:
+        failure: type[Exception] = _library().DecompressionError
+    except LibraryAbsent:
+        return zlib.error
+    return failure
+
+
+def _gzip(data: bytes) -> bytes:
+    packer = zlib.compressobj(wbits=31)
+    return packer.compress(data) + packer.flush()
+
+
+def _gunzip(data: bytes) -> bytes:
+    unpacker = zlib.decompressobj(wbits=31)
+    plain = unpacker.decompress(data, MOST + 1)
+    if not unpacker.eof and len(plain) <= MOST:
+        raise Malformed(len(data), "the gzip stream does not end")
+    return plain
+
+
+def _xerial(data: bytes) -> bytes:
+    blocks = (data[at : at + _BLOCK] for at in range(0, len(data), _BLOCK))
+    packed = (bytes(_library().snappy.compress_raw(block)) for block in blocks)
+    return _XERIAL + _XERIAL_VERSION + b"".join(_LENGTH.pack(len(one)) + one for one in packed)
+
+
+def _from_xerial(data: bytes) -> bytes:
+    if not data.startswith(_XERIAL):
+        return _raw_snappy(data, 0)
+    plain, at = [], len(_XERIAL) + len(_XERIAL_VERSION)
+    while at < len(data):
+        begin = at + _LENGTH.size
+        length = int.from_bytes(data[at:begin], signed=True)
+        if not 0 < length <= len(data) - begin:
+            raise Malformed(at, f"a block of snappy has {length} bytes, and {max(0, len(data) - begin)} are left")
+        plain.append(_raw_snappy(data[begin : begin + length], begin))
+        at = begin + length
+    return b"".join(plain)
+
+
+def _raw_snappy(block: bytes, at: int) -> bytes:
+    """`at`: where the block begins. Its own header says how much it becomes, which is held against its size."""
+    snappy = _library().snappy
+    if (size := snappy.decompress_raw_len(block)) > _GROWTH * len(block):
+        raise Malformed(at, f"a block of snappy claims to become {size:,} bytes, and has {len(block):,}")
+    return bytes(snappy.decompress_raw(block))
+
+
+_CODECS = {
+    NONE: _Codec(bytes, bytes),
+    GZIP: _Codec(_gzip, _gunzip),
+    SNAPPY: _Codec(_xerial, _from_xerial),
+    LZ4: _Codec(lambda data: bytes(_library().lz4.compress(data)), lambda data: bytes(_library().lz4.decompress(data))),
+    ZSTD: _Codec(
+        lambda data: bytes(_library().zstd.compress(data)), lambda data: bytes(_library().zstd.decompress(data))
+    ),
+}
