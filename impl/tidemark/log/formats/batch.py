@@ -26,7 +26,7 @@ _MOST = 2**31 - 1
 
 
 class BatchHeader(NamedTuple):
-    """The 61 bytes before a batch's records. Names are Kafka's; `count` is the number of records."""
+    """The 61 bytes before a batch's records. Names are Kafka's."""
 
     base_offset: int
     length: int
@@ -42,7 +42,7 @@ class BatchHeader(NamedTuple):
     producer_id: int
     producer_epoch: int
     base_sequence: int
-    count: int
+    record_count: int
 
     @property
     def size(self) -> int:
@@ -104,7 +104,7 @@ class Batch(NamedTuple):
 
     def crc_is(self) -> int:
         """The CRC-32C of the bytes that the header's CRC is of."""
-        return crc32c(self.data[CRC_FROM:])
+        return int(crc32c(self.data[CRC_FROM:]))
 
     def check(self) -> None:
         """Raises Malformed if the bytes are not those that the CRC was made of."""
@@ -136,8 +136,8 @@ class Stored:
 def batches(file: Readable, at: int = 0) -> Iterator[Batch]:
     """Every batch from byte `at` on, in the order of the file. CRCs are not looked at (`Batch.check`).
 
-    Raises Malformed at the first byte from which no way leads on: Torn if the file ends before the batch does. What a
-    batch holds is the caller's only until the next one is taken from a new window, and then as long as it is referred to.
+    Raises Malformed at the first byte from which no way leads on: Torn if the file ends before the batch does. A batch
+    keeps the window alive that its bytes are in.
     """
     size, unpack, header_size = file.size, HEADER.unpack, HEADER.size
     window = memoryview(b"")
@@ -150,7 +150,7 @@ def batches(file: Readable, at: int = 0) -> Iterator[Batch]:
             window, begin, inside = _window(file, at), at, 0
         header = BatchHeader(*unpack(window, inside))
         end = inside + PREFIX + header.length
-        if header.magic != MAGIC or end > len(window) or end - inside < header_size or header.count < 0:
+        if header.magic != MAGIC or end > len(window) or end - inside < header_size or header.record_count < 0:
             raise _unreadable(file, at, header, len(window))
         yield Batch(at, header, window[inside:end])
         at += end - inside
@@ -202,8 +202,8 @@ def _unreadable(file: Readable, at: int, header: BatchHeader, here: int) -> Malf
         return Malformed(at + MAGIC_AT, f"the magic byte is {header.magic}, so no batch begins at {at:,}{rest}")
     if header.length < HEADER.size - PREFIX:
         return Malformed(at + 8, f"the batch's length is {header.length}, and 49 is the least{rest}")
-    if header.count < 0:
-        return Malformed(at + 57, f"the batch has {header.count} records{rest}")
+    if header.record_count < 0:
+        return Malformed(at + 57, f"the batch has {header.record_count} records{rest}")
     if PREFIX + header.length > left:
         return Torn(at, f"the batch has {header.size:,} bytes, and the file ends after {left:,} of them", _TAIL)
     return Torn(at, f"the file became shorter while it was read: {here:,} bytes are there", _TAIL)

@@ -59,7 +59,7 @@ class Control(NamedTuple):
 def read(record: Record) -> Control:
     """The control record that a record of a control batch is. Raises Malformed, its position in key or value."""
     key = _KEY.read(record.key or b"")
-    if key.type not in iter(ControlType):
+    if key.type not in set(ControlType):
         raise Malformed(_KEY.size - 2, f"the control record's type {key.type} is not known", NEWER)
     kind, value = ControlType(key.type), record.value or b""
     version = _VERSION.read(value).version

@@ -18,7 +18,7 @@ FRAME = 1
 
 
 class Message(NamedTuple):
-    """A record of an internal topic. `name`: Kafka's, of the value's message; `version`: of its value, None without one.
+    """A record of an internal topic. `name`: Kafka's, of its message; `version`: of its value, None without one.
 
     A `value` of None is a tombstone: the thing is forgotten.
     """

@@ -42,7 +42,7 @@ class Status(Enum):
 
 
 class FileName(NamedTuple):
-    """A file's name. `number`: the base offset of a segment and of its indexes, the end offset of a snapshot, else None.
+    """A file's name. `number`: the base offset of a segment and of its indexes, a snapshot's end offset, or None.
     `epoch`: of a metadata snapshot's last record."""
 
     kind: Kind

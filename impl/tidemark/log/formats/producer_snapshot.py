@@ -18,11 +18,11 @@ _CRC_FROM = 6
 class _Head(NamedTuple):
     version: int
     crc: int
-    count: int
+    producers: int
 
 
 class ProducerEntry(NamedTuple):
-    """A producer's state. -1: none. Numbers are of its last batch, whose first offset is `last_offset - offset_delta`."""
+    """A producer's state, and its last batch, which begins at `last_offset - offset_delta`. -1: none."""
 
     producer_id: int
     producer_epoch: int
@@ -44,12 +44,10 @@ def read(data: bytes) -> tuple[ProducerEntry, ...]:
     head = _HEAD.read(data)
     if head.version != VERSION:
         raise Malformed(0, f"the snapshot's version is {head.version}, and {VERSION} is known", NEWER)
-    if head.count < 0 or (wanted := _HEAD.size + head.count * ENTRY.size) < len(data):
-        raise Malformed(
-            _CRC_FROM, f"the snapshot says that it has {head.count:,} producers, and has {len(data):,} bytes"
-        )
+    if head.producers < 0 or (wanted := _HEAD.size + head.producers * ENTRY.size) < len(data):
+        raise Malformed(_CRC_FROM, f"{head.producers:,} producers cannot be in {len(data):,} bytes")
     if wanted > len(data):
-        raise Torn(_CRC_FROM, f"{head.count:,} producers need {wanted:,} bytes, and the file has {len(data):,}")
+        raise Torn(_CRC_FROM, f"{head.producers:,} producers need {wanted:,} bytes, and the file has {len(data):,}")
     if (found := crc32c(data[_CRC_FROM:])) != head.crc:
         raise Malformed(2, f"the snapshot's CRC is 0x{head.crc:08x}, and that of its bytes 0x{found:08x}")
     return tuple(ENTRY.all(data[_HEAD.size :]))

@@ -43,11 +43,11 @@ def records(batch: Batch) -> list[Record]:
     header = batch.header
     packed = header.codec != compression.NONE
     try:
-        plain = compression.decompress(header.codec, batch.body) if header.count else b""
-        if LEAST * header.count > len(plain):
-            raise Malformed(0, f"{header.count:,} records cannot be in {len(plain):,} bytes")
+        plain = compression.decompress(header.codec, batch.body) if header.record_count else b""
+        if LEAST * header.record_count > len(plain):
+            raise Malformed(0, f"{header.record_count:,} records cannot be in {len(plain):,} bytes")
         cursor = Cursor(plain)
-        found = [_record(cursor, header) for _ in range(header.count)]
+        found = [_record(cursor, header) for _ in range(header.record_count)]
         if cursor.left:
             raise Malformed(cursor.at, f"{cursor.left:,} bytes follow the last record")
     except Malformed as problem:
@@ -101,8 +101,7 @@ def _headers(cursor: Cursor) -> Iterator[RecordHeader]:
 def batch_of(fields: BatchHeader, contents: Sequence[Record]) -> bytes:
     """The bytes of a batch.
 
-    Of `fields` length, CRC and count are computed, and the timestamps as well where the base timestamp is -1. Offsets are
-    relative to its base offset. Raises Unwritable for a number without room, and compression.LibraryAbsent.
+    Of `fields` length, CRC and record count are computed, and the timestamps where the base timestamp is -1. Raises Unwritable for a number without room, and compression.LibraryAbsent.
     """
     if fields.base_timestamp == NO_TIMESTAMP and contents:
         times = [record.timestamp for record in contents]
@@ -111,7 +110,7 @@ def batch_of(fields: BatchHeader, contents: Sequence[Record]) -> bytes:
     for record in contents:
         _put(body, record, fields)
     packed = compression.compress(fields.codec, bytes(body)) if contents else b""
-    fields = fields._replace(length=HEADER.size - PREFIX + len(packed), crc=0, count=len(contents))
+    fields = fields._replace(length=HEADER.size - PREFIX + len(packed), crc=0, record_count=len(contents))
     data = HEADER.write(fields) + packed
     return HEADER.write(fields._replace(crc=crc32c(data[CRC_FROM:]))) + packed
 

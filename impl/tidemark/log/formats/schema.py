@@ -156,7 +156,9 @@ def schemas(text: str) -> dict[str, Schema]:
 def _fields(lines: list[str], indent: int) -> Iterator[Field]:
     """The fields whose lines are `indent` blanks in; lines further in belong to the one before them."""
     starts = [at for at, line in enumerate(lines) if len(line) - len(line.lstrip()) == indent]
-    if lines and starts[:1] != [0]:
+    if not lines:
+        return
+    if starts[:1] != [0]:
         raise ValueError(f"no field begins with {lines[0]}")
     for begin, end in zip(starts, [*starts[1:], len(lines)], strict=True):
         if not (read := _LINE.match(lines[begin])):

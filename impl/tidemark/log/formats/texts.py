@@ -85,7 +85,7 @@ _UNESCAPED = {"t": "\t", "n": "\n", "r": "\r", "f": "\f"}
 
 
 def read_properties(data: bytes) -> Properties:
-    """Java properties of one line each: `meta.properties`, and `partition.metadata` with its colons. Raises Malformed."""
+    """Java properties, one a line: `meta.properties`, and `partition.metadata` with its colons. Raises Malformed."""
     found, at = {}, 0
     for line in _lines(data):
         text = line.strip()
