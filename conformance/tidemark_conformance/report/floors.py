@@ -33,6 +33,7 @@ FLOORS: dict[str, dict[str, str]] = {
         "prove": "IR -> Z3 terms; inductive proofs",
         "tlc": "TLC: models, graphs, the oracle, `agree`",
         "trace": "the header, NDJSON, Parquet",
+        "logs": "the files of Kafka's log directories",
         "implementation": "our implementation, hashed and compiled",
         "registry": "protocols, zoo, specifications",
         "spark": "Spark's session and its workers",

@@ -10,6 +10,7 @@ import struct
 from base64 import urlsafe_b64decode, urlsafe_b64encode
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from typing import Any, Protocol
 
 from tidemark.log.formats.errors import Malformed, Unwritable
@@ -168,6 +169,15 @@ class Tagged:
     default: Any
 
 
+class Presence(Enum):
+    """How a struct says that it is there: not at all where it may not be null; by a byte, 1 or -1 for null; among tagged
+    fields by a varint, 1 or 0 for null."""
+
+    ALWAYS = "always"
+    BYTE = "byte"
+    VARINT = "varint"
+
+
 @dataclass(frozen=True)
 class Struct:
     """Fields in order, then in flexible versions the tagged ones, by their tags."""
@@ -175,10 +185,12 @@ class Struct:
     fields: tuple[tuple[str, Codec], ...]
     tagged: Mapping[int, Tagged]
     flexible: bool
-    nullable: bool
+    presence: Presence
 
     def read(self, cursor: Cursor, what: str) -> Any:
-        if self.nullable and cursor.fixed(_BYTE, what) < 0:
+        if self.presence is Presence.BYTE and cursor.fixed(_BYTE, what) < 0:
+            return None
+        if self.presence is Presence.VARINT and cursor.unsigned_varint(what) == 0:
             return None
         values = {name: codec.read(cursor, name) for name, codec in self.fields}
         if self.flexible:
@@ -206,8 +218,11 @@ class Struct:
                 raise Malformed(begin, f"{one.name} has {cursor.at - begin} bytes, and its size says {size}")
 
     def write(self, out: bytearray, value: Any, what: str) -> None:
-        if self.nullable:
-            out += b"\xff" if value is None else b"\1"
+        if value is None and self.presence is Presence.ALWAYS:
+            raise Unwritable(f"{what} is null, which it may not be")
+        if self.presence is not Presence.ALWAYS:
+            absent = b"\xff" if self.presence is Presence.BYTE else b"\0"
+            out += absent if value is None else b"\1"
             if value is None:
                 return
         known = {name for name, _ in self.fields} | {UNKNOWN_TAGS} | {one.name for one in self.tagged.values()}

@@ -47,8 +47,7 @@ _VALUES = {topic: _by_type(text, _VALUE) for topic, text in _TEXTS.items()}
 for _found in (_KEYS, _VALUES):
     _found[OFFSETS][0] = _found[OFFSETS][1]  # the first key version of a committed offset
 _METADATA = _by_type(metadata.TEXT, "Record")
-EMBEDDED = {name: one for name, one in schemas(groups.TEXT).items() if name.startswith("ConsumerProtocol")}
-"""The messages inside GroupMetadataValue: a classic consumer's subscription and assignment."""
+_EMBEDDED = {name: one for name, one in schemas(groups.TEXT).items() if name.startswith("ConsumerProtocol")}
 
 
 def read(topic: str, record: Record) -> Message | None:
@@ -70,6 +69,12 @@ def read(topic: str, record: Record) -> Message | None:
         return Message(name, found, None, None)
     version = _SHORT.read(record.value).number
     return Message(name, found, version, values.read(version, record.value, _SHORT.size))
+
+
+def read_embedded(name: str, data: bytes) -> Values:
+    """A message inside GroupMetadataValue: `ConsumerProtocolSubscription` or `ConsumerProtocolAssignment`, of a classic
+    consumer. Raises Malformed."""
+    return _EMBEDDED[name].read(_SHORT.read(data).number, data, _SHORT.size)
 
 
 def _metadata(record: Record) -> Message:

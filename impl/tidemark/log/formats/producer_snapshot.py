@@ -37,6 +37,8 @@ class ProducerEntry(NamedTuple):
 
 _HEAD = Layout(_Head, "hIi")
 ENTRY = Layout(ProducerEntry, "qhiqiqiq")
+FIRST = _HEAD.size
+"""The byte at which the first producer's entry begins."""
 
 
 def read(data: bytes) -> tuple[ProducerEntry, ...]:

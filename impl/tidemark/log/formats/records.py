@@ -101,7 +101,8 @@ def _headers(cursor: Cursor) -> Iterator[RecordHeader]:
 def batch_of(fields: BatchHeader, contents: Sequence[Record]) -> bytes:
     """The bytes of a batch.
 
-    Of `fields` length, CRC and record count are computed, and the timestamps where the base timestamp is -1. Raises Unwritable for a number without room, and compression.LibraryAbsent.
+    Of `fields` length, CRC and record count are computed, and the timestamps where the base timestamp is -1.
+    Raises Unwritable for a number without room, and compression.LibraryAbsent.
     """
     if fields.base_timestamp == NO_TIMESTAMP and contents:
         times = [record.timestamp for record in contents]

@@ -17,10 +17,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from functools import lru_cache
 from typing import Any
 
-from tidemark.log.formats.codecs import FIXED, Array, Binary, Codec, Struct, Tagged, Text
+from tidemark.log.formats.codecs import FIXED, Array, Binary, Codec, Presence, Struct, Tagged, Text
 from tidemark.log.formats.errors import Malformed, Unwritable
 from tidemark.log.formats.wire import Cursor
 
@@ -100,7 +99,7 @@ class Schema:
         return self._plans[version]
 
 
-def _struct(fields: tuple[Field, ...], version: int, flexible: bool, nullable: bool = False) -> Struct:
+def _struct(fields: tuple[Field, ...], version: int, flexible: bool, presence: Presence = Presence.ALWAYS) -> Struct:
     plain, tagged = [], {}
     for one in fields:
         if version not in one.versions or (one.tag is not None and not flexible):
@@ -109,8 +108,16 @@ def _struct(fields: tuple[Field, ...], version: int, flexible: bool, nullable: b
         if one.tag is None:
             plain.append((one.name, codec))
         else:
-            tagged[one.tag] = Tagged(one.name, codec, one.default)
-    return Struct(tuple(plain), tagged, flexible, nullable)
+            default = one.default if one.kind or one.array else _defaults(one, version)
+            tagged[one.tag] = Tagged(one.name, codec, default)
+    return Struct(tuple(plain), tagged, flexible, presence)
+
+
+def _defaults(one: Field, version: int) -> Any:
+    """Of a struct: null if the notation says so, else the defaults of its fields, as Kafka reads an absent one."""
+    if one.default is None:
+        return None
+    return {field.name: field.default for field in one.fields if version in field.versions and field.tag is None}
 
 
 def _codec(one: Field, version: int, flexible: bool) -> Codec:
@@ -119,7 +126,8 @@ def _codec(one: Field, version: int, flexible: bool) -> Codec:
         item = _struct(one.fields, version, flexible) if not one.kind else _primitive(one.kind, flexible, False)
         return Array(flexible, nullable, item)
     if not one.kind:
-        return _struct(one.fields, version, flexible, nullable)
+        presence = Presence.ALWAYS if not nullable else Presence.BYTE if one.tag is None else Presence.VARINT
+        return _struct(one.fields, version, flexible, presence)
     return _primitive(one.kind, flexible, nullable)
 
 
@@ -173,9 +181,8 @@ def _fields(lines: list[str], indent: int) -> Iterator[Field]:
         yield Field(read["name"], kind, array, nullable, versions, tag, default, inner)
 
 
-@lru_cache(maxsize=1)
-def _empty() -> dict[str, Any]:
-    return {"string": "", "bytes": b"", "uuid": "A" * 22, "bool": False, "float64": 0.0}
+_EMPTY: dict[str, Any] = {"string": "", "bytes": b"", "uuid": "A" * 22, "bool": False, "float64": 0.0}
+"""By kind: the default where the notation gives none. Numbers are 0."""
 
 
 def _default(text: str | None, kind: str, array: bool) -> Any:
@@ -184,5 +191,5 @@ def _default(text: str | None, kind: str, array: bool) -> Any:
     if array:
         return []
     if text is None:
-        return _empty().get(kind, 0)
+        return _EMPTY.get(kind, 0)
     return text == "true" if kind == "bool" else int(text)

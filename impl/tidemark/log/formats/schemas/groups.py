@@ -67,7 +67,7 @@ ConsumerGroupMemberMetadataValue 0 flexible 0+ type 5
     subscribedTopicRegex string?
     rebalanceTimeoutMs int32 = -1
     serverAssignor string?
-    classicMemberMetadata {}? tag 0 = null
+    classicMemberMetadata {}? tag 0
         sessionTimeoutMs int32
         supportedProtocols []
             name string
@@ -100,11 +100,11 @@ ConsumerGroupCurrentMemberAssignmentValue 0 flexible 0+ type 8
     assignedPartitions []
         topicId uuid
         partitions []int32
-        assignmentEpochs []int32? tag 0 = null
+        assignmentEpochs []int32? tag 0
     partitionsPendingRevocation []
         topicId uuid
         partitions []int32
-        assignmentEpochs []int32? tag 0 = null
+        assignmentEpochs []int32? tag 0
 
 ConsumerGroupRegularExpressionKey 0 type 16
     groupId string

@@ -71,7 +71,7 @@ StreamsGroupMetadataValue 0 flexible 0+ type 17
     epoch int32
     metadataHash int64
     validatedTopologyEpoch int32 tag 0 = -1
-    lastAssignmentConfigs []? tag 1 = null
+    lastAssignmentConfigs []? tag 1
         key string
         value string
     storedDescriptionTopologyEpoch int32 tag 2 = -1
@@ -129,27 +129,27 @@ StreamsGroupCurrentMemberAssignmentValue 0 flexible 0+ type 22
     activeTasks []
         subtopologyId string
         partitions []int32
-        assignmentEpochs []int32? tag 0 = null
+        assignmentEpochs []int32? tag 0
     standbyTasks []
         subtopologyId string
         partitions []int32
-        assignmentEpochs []int32? tag 0 = null
+        assignmentEpochs []int32? tag 0
     warmupTasks []
         subtopologyId string
         partitions []int32
-        assignmentEpochs []int32? tag 0 = null
+        assignmentEpochs []int32? tag 0
     activeTasksPendingRevocation []
         subtopologyId string
         partitions []int32
-        assignmentEpochs []int32? tag 0 = null
+        assignmentEpochs []int32? tag 0
     standbyTasksPendingRevocation []
         subtopologyId string
         partitions []int32
-        assignmentEpochs []int32? tag 0 = null
+        assignmentEpochs []int32? tag 0
     warmupTasksPendingRevocation []
         subtopologyId string
         partitions []int32
-        assignmentEpochs []int32? tag 0 = null
+        assignmentEpochs []int32? tag 0
 
 StreamsGroupTopologyKey 0 type 23
     groupId string
