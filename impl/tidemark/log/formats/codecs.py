@@ -170,8 +170,8 @@ class Tagged:
 
 
 class Presence(Enum):
-    """How a struct says that it is there: not at all where it may not be null; by a byte, 1 or -1 for null; among tagged
-    fields by a varint, 1 or 0 for null."""
+    """How a struct says that it is there: not at all where it may not be null; by a byte, 1 or -1 for null; among
+    tagged fields by a varint, 1 or 0 for null."""
 
     ALWAYS = "always"
     BYTE = "byte"
