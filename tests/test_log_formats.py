@@ -444,3 +444,15 @@ READERS: list[Callable[[bytes], Any]] = [
 def test_any_bytes_are_read_or_refused(reader: Callable[[bytes], Any], data: bytes) -> None:
     _, problem = attempt(reader, data)
     assert problem is None or 0 <= problem.position <= len(data)
+
+
+def test_a_frame_of_lz4_has_independent_blocks() -> None:
+    """Kafka's reader refuses others: the bytes after the magic number are those that its own writer writes."""
+    incompressible = bytes(range(256)) + b"x"
+    frame = compression.compress(compression.LZ4, bytes(3 << 16) + incompressible)
+    assert frame[:7].hex() == "04224d18604082"
+    at, blocks = 7, []
+    while size := int.from_bytes(frame[at : at + 4], "little"):
+        blocks.append(size)
+        at += 4 + (size & 0x7FFFFFFF)
+    assert (len(blocks), blocks[-1], at + 4) == (4, 1 << 31 | len(incompressible), len(frame))

@@ -1,5 +1,5 @@
-"""A log directory that Kafka 4.3.1 wrote. `tidemark logs dump` says of it what Kafka's DumpLogSegments says, and what is
-written anew of it is what Kafka wrote, byte for byte.
+"""A log directory that Kafka 4.3.1 wrote. `tidemark logs dump` says of it what Kafka's DumpLogSegments says, and it is
+written anew byte for byte.
 
 `tests/real_logs/README.md` says how the directory and Kafka's words came about.
 """

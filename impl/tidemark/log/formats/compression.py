@@ -30,6 +30,11 @@ _BLOCK = 32 * 1024
 _GROWTH = 22
 """Raw snappy makes 64 bytes of 3 at best."""
 
+_LZ4_HEADER = bytes.fromhex("04224d18604082")
+"""Of a frame: its magic number; version 1 with independent blocks; blocks of 64 KiB; a checksum of the latter two."""
+_LZ4_BLOCK, _LZ4_AS_IT_IS = 1 << 16, 1 << 31
+_LZ4_LENGTH = Struct("<I")
+
 
 class LibraryAbsent(ImportError):
     """Records are compressed with a type that needs cramjam, which is not installed."""
@@ -118,11 +123,24 @@ def _raw_snappy(block: bytes, at: int) -> bytes:
     return bytes(snappy.decompress_raw(block))
 
 
+def _lz4_frame(data: bytes) -> bytes:
+    """Independent blocks: Kafka's reader refuses blocks that refer to those before them."""
+    frame = bytearray(_LZ4_HEADER)
+    for at in range(0, len(data), _LZ4_BLOCK):
+        plain = data[at : at + _LZ4_BLOCK]
+        packed = bytes(_library().lz4.compress_block(plain, store_size=False))
+        if len(packed) < len(plain):
+            frame += _LZ4_LENGTH.pack(len(packed)) + packed
+        else:
+            frame += _LZ4_LENGTH.pack(len(plain) | _LZ4_AS_IT_IS) + plain
+    return bytes(frame + _LZ4_LENGTH.pack(0))
+
+
 _CODECS = {
     NONE: _Codec(bytes, bytes),
     GZIP: _Codec(_gzip, _gunzip),
     SNAPPY: _Codec(_xerial, _from_xerial),
-    LZ4: _Codec(lambda data: bytes(_library().lz4.compress(data)), lambda data: bytes(_library().lz4.decompress(data))),
+    LZ4: _Codec(_lz4_frame, lambda data: bytes(_library().lz4.decompress(data))),
     ZSTD: _Codec(
         lambda data: bytes(_library().zstd.compress(data)), lambda data: bytes(_library().zstd.decompress(data))
     ),
