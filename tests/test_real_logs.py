@@ -161,7 +161,7 @@ def test_every_producer_is_as_kafka_says(one: LogFile) -> None:
     for row in rows(one, Selection()):
         words = [f"producerId: {row['producerId']} producerEpoch: {row['producerEpoch']}"]
         words += [f"coordinatorEpoch: {row['coordinatorEpoch']}"]
-        words += [f"currentTxnFirstOffset: {optional(row['currentTransactionFirstOffset'])}"]
+        words += [f"currentTxnFirstOffset: {optional(row['currentTxnFirstOffset'])}"]
         words += [f"lastTimestamp: {row['timestamp']}"]
         if row["lastOffset"] != -1:
             first = row["lastSequence"] - row["offsetDelta"]

@@ -18,7 +18,9 @@ def line(row: Row) -> str:
 
 
 def time(milliseconds: int) -> str:
-    """A timestamp in UTC; the number where a calendar has no such day, or where it says that there is none."""
+    """A timestamp in UTC; the number where it says that there is none, and where no calendar has such a day."""
+    if milliseconds < 0:
+        return str(milliseconds)
     try:
         return (_EPOCH + timedelta(milliseconds=milliseconds)).isoformat(timespec="milliseconds").replace("+00:00", "Z")
     except OverflowError:

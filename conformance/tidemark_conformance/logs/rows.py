@@ -46,7 +46,7 @@ def rows(one: LogFile | Foreign, wanted: Selection) -> Iterator[Row]:
     """The rows of a file. Raises Unusable where it cannot be opened, or where a library is missing."""
     if isinstance(one, Foreign):
         remedy = "leave it out of the directory, or give the files alone"
-        yield {_AT: 0, "kind": PROBLEM, "problem": f"it {one.problem}", "remedy": remedy}
+        yield {_AT: 0, "kind": PROBLEM, "problem": one.problem, "remedy": remedy}
         return
     try:
         with one.path.open("rb") as file:

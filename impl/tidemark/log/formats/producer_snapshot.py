@@ -32,7 +32,7 @@ class ProducerEntry(NamedTuple):
     timestamp: int
     """Milliseconds."""
     coordinator_epoch: int
-    current_transaction_first_offset: int
+    current_txn_first_offset: int
 
 
 _HEAD = Layout(_Head, "hIi")
