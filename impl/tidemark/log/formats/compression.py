@@ -6,12 +6,10 @@ raw block without a header is read, too, as Kafka does.
 
 from __future__ import annotations
 
-import importlib
 import zlib
 from collections.abc import Callable
 from struct import Struct
-from types import ModuleType
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from tidemark.log.formats.errors import Malformed, Unwritable
 
@@ -67,11 +65,12 @@ def decompress(codec: int, data: bytes | memoryview) -> bytes | memoryview:
     return plain
 
 
-def _library() -> ModuleType:
+def _library() -> Any:
     try:
-        return importlib.import_module(LIBRARY)
+        import cramjam
     except ModuleNotFoundError:
         raise LibraryAbsent(LIBRARY) from None
+    return cramjam
 
 
 def _failures() -> type[Exception]:
