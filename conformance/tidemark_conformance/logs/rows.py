@@ -52,13 +52,14 @@ def rows(one: LogFile | Foreign, wanted: Selection) -> Iterator[Row]:
         with one.path.open("rb") as file:
             yield from _read(one, Opened(file), wanted)
     except Malformed as problem:
-        yield _problem(problem)
+        yield problem_row(problem)
     except OSError as problem:
         said = problem.strerror or problem
         raise Unusable(f"{one.shown} cannot be read ({said}); give a file that can") from problem
 
 
-def _problem(problem: Malformed) -> Row:
+def problem_row(problem: Malformed) -> Row:
+    """The row of what cannot be read."""
     return {_AT: problem.position, "kind": PROBLEM, "problem": problem.problem, "remedy": problem.remedy}
 
 
@@ -84,22 +85,21 @@ def _batches(one: LogFile, file: Opened, wanted: Selection) -> Iterator[Row]:
         header = found.header
         inside = wanted.has(header.base_offset, header.last_offset)
         if inside:
-            yield _batch(found)
+            yield of_batch(found.position, header)
         try:
             found.check()
         except Malformed as problem:
-            yield _problem(problem)
+            yield problem_row(problem)
             continue
         if inside and (wanted.records or header.control):
             yield from _contents(one, found, wanted)
 
 
-def _batch(found: batch.Batch) -> Row:
-    """Names and meanings are those of Kafka's DumpLogSegments; `crc` is the header's."""
-    header = found.header
+def of_batch(position: int, header: batch.BatchHeader) -> Row:
+    """The row of a batch. Names and meanings are those of Kafka's DumpLogSegments; `crc` is the header's."""
     codec = compression.NAMES[header.codec] if header.codec < len(compression.NAMES) else str(header.codec)
     return {
-        _AT: found.position,
+        _AT: position,
         "kind": "batch",
         "baseOffset": header.base_offset,
         "lastOffset": header.last_offset,
@@ -126,7 +126,7 @@ def _contents(one: LogFile, found: batch.Batch, wanted: Selection) -> Iterator[R
     try:
         inner = records.records(found)
     except Malformed as problem:
-        yield _problem(problem)
+        yield problem_row(problem)
         return
     except compression.LibraryAbsent:
         codec = compression.NAMES[found.header.codec]
@@ -155,7 +155,7 @@ def _record(one: LogFile, found: batch.Batch, record: records.Record) -> Iterato
             row["message"] = _message(message)
     except Malformed as problem:
         yield row
-        yield _problem(problem.moved(found.position, f"the record at offset {record.offset:,}"))
+        yield problem_row(problem.moved(found.position, f"the record at offset {record.offset:,}"))
         return
     yield row
 
