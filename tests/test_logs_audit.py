@@ -113,6 +113,25 @@ def test_what_leaders_write_is_no_finding(capsys: Capture, tmp_path: Path, what:
     assert (code, told["findings"]) == (0, []), what
 
 
+def test_a_marker_that_compaction_emptied_says_nothing_of_its_coordinator(capsys: Capture, tmp_path: Path) -> None:
+    header = records.batch_header(2, 2, 0, attributes=48, producer_id=7, producer_epoch=0, max_timestamp=1002)
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    (folder / NAME).write_bytes(transactional(0, 0) + marker(1) + records.batch_of(header, []) + marker(3))
+    assert audit(capsys, folder)[0] == 0
+
+
+def test_a_marker_that_is_none_is_one_sentence(capsys: Capture, tmp_path: Path) -> None:
+    header = records.batch_header(1, 1, 0, attributes=48, producer_id=7, producer_epoch=0)
+    folder = tmp_path / "orders-0"
+    folder.mkdir()
+    wrong = records.batch_of(header, [records.Record(1, 5, b"\0\0\0\x63", b"")])
+    (folder / NAME).write_bytes(data(0, 0) + wrong)
+    code, told, (sentence,) = audit(capsys, folder)
+    assert (code, told["judged"][0]["steps"]) == (2, 1)
+    assert f"at byte {len(data(0, 0))} the marker is malformed: the control record's type 99 is not known" in sentence
+
+
 def test_a_group_coordinators_transactions_all_begin_at_zero(capsys: Capture, tmp_path: Path) -> None:
     for topic, expected in (("__consumer_offsets-0", 0), ("orders-0", 1)):
         (tmp_path / topic).mkdir()

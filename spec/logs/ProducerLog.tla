@@ -47,6 +47,7 @@ Time        == -1..MaxTime
 \* `hole`: offsets are missing between batches of the log, since the producer's batch before this one.
 Data   == [type : {"data"}, epoch : Epoch, transactional : BOOLEAN, first : Sequence, last : Sequence,
            hole : BOOLEAN, time : Time]
+\* `coordinator`: -1 of a marker whose record compaction has removed.
 Marker == [type : {"marker"}, epoch : Epoch, coordinator : Coordinator, time : Time]
 Batch  == Data \cup Marker
 
@@ -84,8 +85,11 @@ OfOpenTransaction(b) == IsData(b) => (open /\ ~b.hole => b.transactional)
 \* The marker of a transaction comes before the first batch of the producer's next epoch.
 EndedBefore(b) == IsData(b) => (open /\ ~b.hole => b.epoch = epoch)
 
+\* The marker says which coordinator wrote it.
+Says(b) == ~IsData(b) /\ b.coordinator # -1
+
 \* An older coordinator's marker is a zombie's.
-OfLaterCoordinator(b) == ~IsData(b) => b.coordinator >= coordinator
+OfLaterCoordinator(b) == Says(b) => b.coordinator >= coordinator
 
 -----------------------------------------------------------------------------
 Init ==
@@ -122,7 +126,7 @@ Next ==
     /\ epoch' = batch'.epoch
     /\ next' = NextSequence(batch')
     /\ open' = (IsData(batch') /\ batch'.transactional)
-    /\ coordinator' = IF IsData(batch') THEN coordinator ELSE batch'.coordinator
+    /\ coordinator' = IF Says(batch') THEN batch'.coordinator ELSE coordinator
     /\ time' = batch'.time
     /\ odd' = ~odd
 

@@ -18,7 +18,7 @@ from tidemark.log.formats.internal import OFFSETS
 from tidemark.log.formats.names import Kind, Status
 
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.logs.files import LogFile, Opened
+from tidemark_conformance.logs.files import LogFile, Opened, printable
 
 PARTITION, PRODUCER = "PartitionLog", "ProducerLog"
 """The specifications, by the names of their modules."""
@@ -49,7 +49,7 @@ class Slices:
 
     def __init__(self, folder: Path, files: Sequence[LogFile]) -> None:
         kept = [one for one in files if one.name.kind is Kind.SEGMENT and one.name.status is Status.NORMAL]
-        self.folder = folder
+        self.name = printable(folder)
         self._files = sorted(kept, key=lambda one: one.name.number or 0)
         self.size = 0
         """Bytes that were read."""
@@ -60,8 +60,12 @@ class Slices:
         self._holes = 0
         self._seen: dict[int, int] = {}
         end: int | None = None
-        for _, found in self._places():
-            end = self._add(found, end)
+        for place, found in self._places():
+            try:
+                end = self._add(found, end)
+            except Malformed as problem:
+                self.fault = Fault(place.file, problem.moved(place.position, "the marker"), False)
+                break
 
     def _places(self) -> Iterator[tuple[Place, batch.Batch]]:
         """The batches up to the first fault, which is kept."""
@@ -84,19 +88,19 @@ class Slices:
         if end not in (None, header.base_offset):
             self._holes += 1
         step = {"first": header.base_offset, "last": header.last_offset, "epoch": header.leader_epoch}
-        self.partition.append(step)
         if header.producer_id >= 0:
             hole = self._seen.get(header.producer_id, self._holes) != self._holes
             self.producers.setdefault(header.producer_id, []).append(self._of_producer(found, hole))
             self._seen[header.producer_id] = self._holes
+        self.partition.append(step)
         return header.last_offset + 1
 
     def _of_producer(self, found: batch.Batch, hole: bool) -> Step:
         header = found.header
         shared = {"epoch": header.producer_epoch, "time": header.max_timestamp}
         if header.control:
-            (record,) = records.records(found)
-            return {"type": "marker", **shared, "coordinator": control.read(record).values["coordinatorEpoch"]}
+            epochs = [control.read(one).values.get("coordinatorEpoch", -1) for one in records.records(found)]
+            return {"type": "marker", **shared, "coordinator": max(epochs, default=-1)}
         sequences = {"first": max(header.base_sequence, 0), "last": max(header.last_sequence, 0)}
         return {"type": "data", **shared, "transactional": header.transactional, **sequences, "hole": hole}
 
@@ -104,20 +108,20 @@ class Slices:
         """The traces of a specification, by the names that `place` takes."""
         if specification == PARTITION:
             if self.partition:
-                yield str(self.folder), self.partition
+                yield self.name, self.partition
         else:
             for producer, steps in sorted(self.producers.items()):
-                yield f"{self.folder} producer {producer}", steps
+                yield f"{self.name} producer {producer}", steps
 
     def place(self, trace: str, step: int) -> Place:
         """The batch that is a step of a trace."""
-        producer = int(trace.rpartition(" producer ")[2]) if " producer " in trace[len(str(self.folder)) :] else None
+        producer = int(trace.rpartition(" producer ")[2]) if " producer " in trace[len(self.name) :] else None
         count = 0
         for place, _ in self._places():
             count += producer in (None, place.header.producer_id)
             if count == step:
                 return place
-        raise Unusable(f"{self.folder} has changed while it was read; copy it, and audit the copy")
+        raise Unusable(f"{self.name} has changed while it was read; copy it, and audit the copy")
 
     def initial(self, specification: str) -> dict[str, Any]:
         """The state of a trace before its first step."""
