@@ -43,6 +43,7 @@ REFUSED = [
     ("agree TwoPhase", AUDIT),
     ("bench --steps 1000", SPARK),
     ("verify", SPARK),
+    ("logs dump --records 00000000000000000000.log", "pip install 'tidemark[logs]'"),
     ("compile", "pip install 'tidemark[compile]'"),
     ("convert good.ndjson -o out.parquet", AUDIT),
     ("golden", "run this in a checkout of Tidemark"),
@@ -55,6 +56,7 @@ WORKING = [
     (f"schema {TWO_PHASE}", 0, '"spec":"TwoPhase"'),
     ("explain bad.ndjson", 1, "trace tx-59 (bad.ndjson): FAIL at step 5 of 8"),
     ("rule ReachedEpochStart --no-run", 0, "ReachedEpochStart(b, f) == Guard("),
+    ("logs dump 00000000000000000000.log", 0, "1 record  77 bytes  none  LogAppendTime"),
     ("doctor", 2, "needed things are missing"),
 ]
 """Commands that the wheel alone can run: the exit code, and a part of the output."""
@@ -129,9 +131,11 @@ def run(python: Path, here: Path, command: str) -> subprocess.CompletedProcess[s
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    """A folder with the foreign example's traces."""
+    """A folder with the foreign example's traces, and with a segment of a log."""
     for name in ("good", "bad"):
         (tmp_path / f"{name}.ndjson").write_bytes((ROOT / f"traces/examples/two_phase/{name}.ndjson").read_bytes())
+    segment = Path("00000000000000000000.log")
+    (tmp_path / segment).write_bytes((ROOT / "tests/real_logs/broker/stamped-0" / segment).read_bytes())
     return tmp_path
 
 

@@ -72,6 +72,12 @@ SHOWN: dict[str, Run | str] = {
     "tidemark agree": "minutes; tests/test_agree.py compares",
     "tidemark prove [NAME...]": Run("prove TwoPhaseInductive", r"TwoPhaseInductive: proved for runs of any length"),
     "tidemark rule": Run("rule", r"ReachedEpochStart +KAFKA-7128"),
+    "tidemark logs dump PATH...": Run(
+        f"logs dump --records {ROOT}/tests/real_logs/broker", r"ConsumerGroupMetadata v0.*modern-readers"
+    ),
+    "tidemark logs audit PATH...": Run(
+        f"logs audit {ROOT}/tests/real_logs/broker", r"PartitionLog: 8 partitions, 106 steps judged"
+    ),
     "tidemark rule [NAME]": Run("rule", r"ReachedEpochStart +KAFKA-7128"),
     "tidemark rule NAME": Run("rule CommitOfMember --no-run", r"CommitOfMember  a rule of classic_group"),
     "tidemark rule ReachedEpochStart": Run(

@@ -16,6 +16,7 @@ EXTRA_OF = {
     "pandas": "spark",
     "py4j": "spark",
     "pyspark": "spark",
+    "cramjam": "logs",
     "mypy": "compile",
     "mypyc": "compile",
     "cvc5": "prove",

@@ -40,6 +40,8 @@ INTERPRETED = "TIDEMARK_INTERPRETED"
 """The environment variable that keeps this process, and those that it starts, from using compiled modules."""
 AS_THEY_ARE = frozenset({"__init__", "errors", "naming", "structs"})
 """Modules that are not compiled: exceptions are no classes that mypyc makes, and the machinery loads `naming` first."""
+NOT_SIMULATED = "formats"
+"""The folder of modules that no simulator imports: they are not compiled either."""
 UNUSED_S = 3600
 """Seconds after its last use in which modules compiled of other sources are kept."""
 OPTIMIZATION = "1"
@@ -184,7 +186,7 @@ def _compile(draft: Path) -> None:
         target = package / file.relative_to(source)
         target.parent.mkdir(parents=True, exist_ok=True)
         target.write_text(_native(text, bases), encoding="utf-8")
-        if file.stem not in AS_THEY_ARE:
+        if file.stem not in AS_THEY_ARE and NOT_SIMULATED not in file.relative_to(source).parts:
             modules.append(target)
     names = [str(one.relative_to(draft)) for one in modules]
     status, said = _run([sys.executable, "-c", _SETUP, "--ignore-missing-imports", *names], draft)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import argparse
+import contextlib
 import errno
 import io
 import json
 import os
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any, cast
 
@@ -81,6 +82,32 @@ def write(document: Mapping[str, Any], target: str | None) -> None:
         sys.stdout.write(text)
         return
     write_text(text, target)
+
+
+@contextlib.contextmanager
+def lines(target: str | None) -> Iterator[Callable[[Mapping[str, Any]], None]]:
+    """A function that writes objects to the file `target`, one a line: all of them, or nothing if an exception ends it.
+
+    None: nowhere. Raises Unusable where the file cannot be written.
+    """
+    if target is None:
+        yield lambda row: None
+        return
+    if target == "-":
+        yield lambda row: print(json.dumps(row, separators=(",", ":")))
+        return
+    with writable(Path(target)):
+        path = Path(target).resolve()
+        through = path.exists() and not path.is_file()  # a device, a pipe
+        draft = path if through else path.with_name(f".{path.name}.{os.getpid()}.tmp")
+        try:
+            with draft.open("w", encoding="utf-8") as file:
+                yield lambda row: print(json.dumps(row, separators=(",", ":")), file=file)
+            if not through:
+                os.replace(draft, path)
+        finally:
+            if not through:
+                draft.unlink(missing_ok=True)
 
 
 def write_text(text: str, target: str | Path) -> None:

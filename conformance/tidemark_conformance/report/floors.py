@@ -40,6 +40,7 @@ FLOORS: dict[str, dict[str, str]] = {
         "audit": "the audit, on Spark and here",
         "explain": "why a trace fails; the shrunk run",
         "report": "tables, pictures, documents",
+        "logs": "the files of Kafka's log directories",
         "hunt": "the search by simulation",
         "verify": "all that `make check` does",
         "commands": "one module a subcommand",

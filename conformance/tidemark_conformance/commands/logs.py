@@ -1,0 +1,140 @@
+"""`tidemark logs dump PATH...` and `tidemark logs audit PATH...`: the log directories of Kafka's brokers."""
+
+from __future__ import annotations
+
+import argparse
+import re
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from tidemark_conformance.audit.result import HOLDS, VIOLATION
+from tidemark_conformance.logs.files import Foreign, LogFile, found, printable
+from tidemark_conformance.logs.judging import Audited, Finding, audited
+from tidemark_conformance.logs.lines import line
+from tidemark_conformance.logs.rows import PROBLEM, Row, Selection, of_batch, problem_row, rows
+from tidemark_conformance.report import document
+from tidemark_conformance.report.paragraphs import counted
+
+UNUSABLE = 2
+WHAT = {"PartitionLog": "partition", "ProducerLog": "producer"}
+"""A trace of each specification."""
+
+
+def add_arguments(parser: argparse.ArgumentParser) -> None:
+    """The arguments of `tidemark logs`."""
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", help="dump or audit")
+    dump = actions.add_parser("dump", help="one line a batch, a record or an entry")
+    audit = actions.add_parser("audit", help="judge the batches of each partition by the specifications in spec/logs")
+    for one in (dump, audit):
+        one.add_argument("paths", nargs="+", type=Path, metavar="PATH", help="files, or folders of a log directory")
+        one.add_argument("--no-cache", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
+    dump.add_argument("--records", action="store_true", help="the records of each batch, too")
+    dump.add_argument(
+        "--offsets", type=_offsets, default=(0, 2**63 - 1), metavar="A-B", help="only these offsets (also A, A-, -B)"
+    )
+    dump.add_argument("--topic", metavar="NAME", help="the topic, where the folder's name does not say it")
+    dump.add_argument(
+        "--json", type=document.output, metavar="FILE", help="write one JSON object a row ('-': standard output)"
+    )
+    document.add_argument(audit)
+
+
+def run(args: argparse.Namespace) -> int:
+    """Dump or audit."""
+    return _dump(args) if args.action == "dump" else _audit(args)
+
+
+def _dump(args: argparse.Namespace) -> int:
+    """Dump; 2 where anything could not be read, after all that could."""
+    wanted = Selection(args.offsets[0], args.offsets[1], args.records)
+    code = HOLDS
+    with document.lines(args.json) as write:
+        for one in found(args.paths, args.topic):
+            shown = printable(one.path)
+            if args.json != "-" and isinstance(one, LogFile):
+                print(_heading(one))
+            for row in rows(one, wanted):
+                write({"file": shown, **row})
+                if row["kind"] == PROBLEM:
+                    code = UNUSABLE
+                    _complain(shown if isinstance(one, Foreign) else f"{shown}: at byte {row['at']:,}", row)
+                elif args.json != "-":
+                    print(line(row))
+    return code
+
+
+def _complain(where: str, row: Row) -> None:
+    print(f"tidemark logs: {where} {row['problem']}; {row['remedy']}", file=sys.stderr)
+
+
+def _heading(one: LogFile) -> str:
+    status = f", {one.name.status.name.lower()}" if one.name.status.value else ""
+    return f"{one.shown}: {one.name.kind.value}{status}"
+
+
+def _audit(args: argparse.Namespace) -> int:
+    """Audit; 1 for a finding, else 2 where anything could not be read. A torn tail is neither."""
+    told = audited(args.paths)
+    document.write(_document(told), args.json)
+    for one in told.slices:
+        if one.fault is not None and not one.fault.tail:
+            _complain(f"{one.fault.file.shown}: at byte {one.fault.problem.position:,}", problem_row(one.fault.problem))
+    if args.json != "-":
+        _print(told)
+    if told.findings:
+        return VIOLATION
+    return UNUSABLE if any(one.fault and not one.fault.tail for one in told.slices) else HOLDS
+
+
+def _print(told: Audited) -> None:
+    size = sum(one.size for one in told.slices)
+    print(f"{counted(len(told.slices), 'partition')} read, {counted(size, 'byte')} of batches")
+    for one in told.judged:
+        traces, steps = counted(one.traces, WHAT[one.specification]), counted(one.steps, "step")
+        print(f"{one.specification}: {traces}, {steps} judged")
+    for slices in told.slices:
+        if slices.fault is not None:
+            why = "a torn tail" if slices.fault.tail else "unreadable"
+            print(f"not judged: {slices.fault.file.shown} from byte {slices.fault.problem.position:,} on ({why})")
+    for foreign in told.foreign:
+        print(f"not judged: {printable(foreign.path)} {foreign.problem}")
+    for finding in told.findings:
+        print(f"FINDING {finding.specification}.{finding.check}: {finding.place.file.shown}")
+        print(line(of_batch(finding.place.position, finding.place.header)))
+        if finding.traces > 1:
+            print(f"  {counted(finding.traces, WHAT[finding.specification])} in all have a finding of this check")
+
+
+def _document(told: Audited) -> dict[str, Any]:
+    """The document `tidemark.logs-audit/1`."""
+    faults = [one.fault for one in told.slices if one.fault is not None]
+    return {
+        "schema": "tidemark.logs-audit/1",
+        "ok": not told.findings and all(one.tail for one in faults),
+        "partitions": len(told.slices),
+        "bytes": sum(one.size for one in told.slices),
+        "judged": [asdict(one) for one in told.judged],
+        "not_judged": [
+            *({"file": one.file.shown, **problem_row(one.problem), "tail": one.tail} for one in faults),
+            *({"file": printable(one.path), "problem": one.problem} for one in told.foreign),
+        ],
+        "findings": [_finding(one) for one in told.findings],
+    }
+
+
+def _finding(one: Finding) -> dict[str, Any]:
+    row = of_batch(one.place.position, one.place.header)
+    return {"check": f"{one.specification}.{one.check}", "traces": one.traces, "file": one.place.file.shown, **row}
+
+
+def _offsets(text: str) -> tuple[int, int]:
+    """`A`, `A-B`, `A-` or `-B`."""
+    if not (read := re.fullmatch(r"(\d*)(-?)(\d*)", text)) or not (read[1] or read[3]):
+        raise argparse.ArgumentTypeError(f"{text} is no range of offsets; give A, A-B, A- or -B")
+    first = int(read[1] or 0)
+    last = int(read[3]) if read[3] else 2**63 - 1 if read[2] else first
+    if last < first:
+        raise argparse.ArgumentTypeError(f"{text} ends before it begins; give the lower offset first")
+    return first, last
