@@ -12,18 +12,20 @@ from rich.console import Console
 from rich.table import Table
 
 from tidemark_conformance.audit.result import HOLDS, UNDECIDED, VIOLATION
-from tidemark_conformance.console.progress import progress
+from tidemark_conformance.console.progress import progress, say
 from tidemark_conformance.errors import Unusable, writable
-from tidemark_conformance.java.toolchain import OLDEST_JAVA
-from tidemark_conformance.lab import jdk, releases
+from tidemark_conformance.java import toolchain
+from tidemark_conformance.lab import releases
 from tidemark_conformance.lab.play import NOT, OCCURRED, TRIES, VOID, Run, Told, runs
+from tidemark_conformance.lab.runtime import Runtime, jdk, runtime
 from tidemark_conformance.lab.schedule import Schedule, files, schedule
+from tidemark_conformance.lab.training import train
 from tidemark_conformance.paths import temporary_folder
 from tidemark_conformance.report import document
 from tidemark_conformance.report.paragraphs import counted
 
 ALL = "all"
-NEEDS = f"a JDK of Java {OLDEST_JAVA} or newer, 2 GiB of memory, the network once; no root"
+NEEDS = f"a JDK of Java {toolchain.OLDEST_JAVA} or newer, 2 GiB of memory, the network once; no root"
 RESULT = "result.json"
 """The document of a run, in the folder that keeps it."""
 
@@ -51,16 +53,13 @@ def run(args: argparse.Namespace) -> int:
     names = list(files()) if args.find == ALL else [args.find]
     chosen = [(schedule(name, control), control) for name in names for control in _controls(args)]
     _require_empty(args.output)
-    tools = jdk.find()
-    with progress(f"Kafka {args.kafka}", "jars") as bar:
-        jars = releases.fetched(args.kafka, bar.update)
-    jdk.driver(tools, jars)
+    kafka = _prepared(args.kafka)
     documents = []
     for one, control in chosen:
         folder = args.output
         if folder is not None and len(chosen) > 1:
             folder = folder / (f"{one.find}-control" if control else one.find)
-        documents.append(_play(one, control, args.kafka, jars, tools, folder, console))
+        documents.append(_play(one, control, kafka, folder, console))
     if args.find == ALL:
         console.print()
         console.print(_table(documents))
@@ -70,6 +69,18 @@ def run(args: argparse.Namespace) -> int:
     if ok:
         return HOLDS
     return VIOLATION if any(not one["ok"] and one["verdict"] != VOID for one in documents) else UNDECIDED
+
+
+def _prepared(version: str) -> Runtime:
+    """What is needed once: the jars, the driver, the archive of classes."""
+    jdk()
+    with progress(f"Kafka {version}", "jars") as bar:
+        jars = releases.fetched(version, bar.update)
+    kafka = runtime(version, jars)
+    if not toolchain.archived(kafka.archive):
+        say(f"Kafka {version}: an archive of its classes is made, once")
+        train(kafka)
+    return kafka
 
 
 def _controls(args: argparse.Namespace) -> list[bool]:
@@ -114,24 +125,18 @@ def _require_empty(folder: Path | None) -> None:
         folder.mkdir(parents=True, exist_ok=True)
 
 
-def _play(
-    one: Schedule, control: bool, version: str, jars: Path, tools: jdk.Jdk, output: Path | None, console: Console
-) -> dict[str, Any]:
+def _play(one: Schedule, control: bool, kafka: Runtime, output: Path | None, console: Console) -> dict[str, Any]:
     """Play a schedule until it is not void; returns its document, which stands in the folder, too."""
-    console.print(f"{one.find}{' (control)' if control else ''} on Kafka {version}: {one.title}")
+    console.print(f"{one.find}{' (control)' if control else ''} on Kafka {kafka.version}: {one.title}")
     if control:
         console.print(f"control: {one.control}")
     began = time.monotonic()
     with contextlib.ExitStack() as stack:
         root = output if output is not None else stack.enter_context(temporary_folder("tidemark-lab-"))
-
-        def folder(number: int) -> Path:
-            made = root.resolve() / f"try-{number}"
-            made.mkdir(parents=True)
-            return made
-
-        tried = runs(one, jars, tools, folder, lambda number: _teller(console, number))
-        result = _document(one, control, version, tried, time.monotonic() - began)
+        tried = runs(
+            one, kafka, lambda number: root.resolve() / f"try-{number}", lambda number: _teller(console, number)
+        )
+        result = _document(one, control, kafka.version, tried, time.monotonic() - began)
         _conclude(tried, result, console)
         if output is not None:
             document.write(result, str(output / RESULT))

@@ -154,6 +154,7 @@ public final class Driver {
             case "offsets": return offsets(args.get(0));
             case "reset": return nothing(() -> admin.alterConsumerGroupOffsets(args.get(0), Map.of(partition(args.get(1)), new OffsetAndMetadata(Long.parseLong(args.get(2))))).all().get());
             case "read": return read(args.get(0), args.get(1));
+            case "fill": return fill(args);
             case "init": return nothing(producer::initTransactions);
             case "begin": return nothing(producer::beginTransaction);
             case "commit": return nothing(producer::commitTransaction);
@@ -173,7 +174,7 @@ public final class Driver {
 
     private static List<String> nothing(Act act) throws Exception {
         act.run();
-        return List.of();
+        return List.of("done");
     }
 
     private Properties properties(JsonNode settings) {
@@ -282,6 +283,17 @@ public final class Driver {
             }
         }
         return found;
+    }
+
+    /** TOPIC-PARTITION, and how many records of how many bytes. */
+    private List<String> fill(List<String> args) throws Exception {
+        TopicPartition to = partition(args.get(0));
+        String value = "x".repeat(Integer.parseInt(args.get(2)));
+        long offset = -1;
+        for (int left = Integer.parseInt(args.get(1)); left > 0; left--) {
+            offset = producer.send(new ProducerRecord<>(to.topic(), to.partition(), null, value)).get().offset();
+        }
+        return List.of("offset=" + offset);
     }
 
     /** TOPIC-PARTITION and a value; `size=N` stands for a value of N bytes. */

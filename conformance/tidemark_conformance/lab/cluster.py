@@ -21,8 +21,9 @@ from typing import Any
 
 from tidemark_conformance import processes
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.lab import jdk, schedule
+from tidemark_conformance.lab import schedule
 from tidemark_conformance.lab.recorded import Recorded
+from tidemark_conformance.lab.runtime import Runtime
 
 CONTROLLER, CONTROLLER_ID = "controller", 100
 CLUSTER_ID = "dGlkZW1hcmstbGFiLTAwMQ"
@@ -32,6 +33,7 @@ STARTING_S, ENDING_S = 90.0, 60.0
 PORTS = range(20_000, 32_000)
 STARTED = "Kafka Server started"
 LOGGING = """status = warn
+shutdownHook = disable
 rootLogger.level = info
 rootLogger.appenderRef.out.ref = out
 appender.out.type = Console
@@ -200,28 +202,26 @@ class Running:
 
 
 @contextlib.contextmanager
-def cluster(wanted: schedule.Cluster, jars: Path, tools: jdk.Jdk, recorded: Recorded) -> Iterator[Running]:
+def cluster(wanted: schedule.Cluster, runtime: Runtime, recorded: Recorded) -> Iterator[Running]:
     """A cluster with its topics, in a folder that is empty; all processes are killed at the end. Raises Lost where it
     does not come up, Unusable where Kafka refuses the settings."""
     ports = dict(zip([CONTROLLER, *wanted.brokers], free_ports(1 + len(wanted.brokers)), strict=True))
     config = [_logging(recorded.folder, stream) for stream in ("OUT", "ERR")]
     for name in ports:
         _configure(wanted, name, ports, recorded.node(name))
-    _format(wanted, list(ports), jars, tools, recorded, config[0])
+    _format(wanted, list(ports), runtime, recorded, config[0])
     with contextlib.ExitStack() as stack:
         nodes = {}
         for name in ports:
             properties = str(recorded.node(name) / "server.properties")
-            command = [*tools.command(HEAP_MIB, [jars], "kafka.Kafka", config[0]), properties]
+            command = [*runtime.command("kafka.Kafka", HEAP_MIB, config[0]), properties]
             nodes[name] = Node(name, command, recorded, stack)
         bootstrap = ",".join(f"127.0.0.1:{ports[name]}" for name in wanted.brokers)
         names = ",".join(f"{number}={name}" for name, number in wanted.brokers.items())
-        driver = [
-            *tools.command(SMALL_HEAP_MIB, [jdk.driver(tools, jars), jars], "Driver", config[1]),
-            bootstrap,
-            names,
-        ]
-        clients = {name: Client(one, driver, recorded, stack) for name, one in wanted.clients.items()}
+        clients = {}
+        for name, one in wanted.clients.items():
+            command = [*runtime.command("Driver", SMALL_HEAP_MIB, config[1]), bootstrap, names]
+            clients[name] = Client(one, command, recorded, stack)
         for node in nodes.values():
             node.start()
         for node in nodes.values():
@@ -279,23 +279,17 @@ def _configure(wanted: schedule.Cluster, name: str, ports: Mapping[str, int], fo
     (folder / "server.properties").write_text(text, encoding="utf-8")
 
 
-def _format(
-    wanted: schedule.Cluster, names: Sequence[str], jars: Path, tools: jdk.Jdk, recorded: Recorded, config: str
-) -> None:
+def _format(wanted: schedule.Cluster, names: Sequence[str], runtime: Runtime, recorded: Recorded, config: str) -> None:
     """Format the nodes' folders with Kafka's tool, side by side."""
     features = [word for name, level in wanted.features.items() for word in ("--feature", f"{name}={level}")]
-    command = [*tools.command(SMALL_HEAP_MIB, [jars], "kafka.tools.StorageTool", config), "format", "-t", CLUSTER_ID]
     with contextlib.ExitStack() as stack:
         under_way = {}
         for name in names:
             properties = recorded.node(name) / "server.properties"
-            options: dict[str, Any] = {
-                "start_new_session": True,
-                "stdout": subprocess.PIPE,
-                "stderr": subprocess.STDOUT,
-            }
-            asked = [*command, "-c", str(properties), *features]
-            under_way[name] = stack.enter_context(processes.started(asked, **options))
+            tool = runtime.command("kafka.tools.StorageTool", SMALL_HEAP_MIB, config)
+            asked = [*tool, "format", "-t", CLUSTER_ID, "-c", str(properties), *features]
+            options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+            under_way[name] = stack.enter_context(processes.started(asked, start_new_session=True, **options))
         for name, process in under_way.items():
             said = process.communicate(timeout=STARTING_S)[0].decode(errors="replace")
             if process.returncode:

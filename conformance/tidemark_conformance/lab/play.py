@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tidemark_conformance.lab import jdk
 from tidemark_conformance.lab.cluster import Client, Lost, Node, Running, cluster
 from tidemark_conformance.lab.recorded import Recorded, Seen, judged, seen_answer
+from tidemark_conformance.lab.runtime import Runtime
 from tidemark_conformance.lab.schedule import Call, Condition, Line, Pause, Schedule, Signal, Start, Step
 
 OCCURRED, NOT, VOID = "occurred", "did not occur", "void"
@@ -42,21 +42,20 @@ class Run:
         return OCCURRED if all(seen.holds for _, seen in self.evidence) else NOT
 
 
-def runs(
-    schedule: Schedule, jars: Path, tools: jdk.Jdk, folder: Callable[[int], Path], told: Callable[[int], Told]
-) -> list[Run]:
+def runs(schedule: Schedule, runtime: Runtime, folder: Callable[[int], Path], told: Callable[[int], Told]) -> list[Run]:
     """Play a schedule, again while it is void, at most TRIES times; the last run is the one that counts. `folder` and
     `told` are of each try, from 1."""
     tried: list[Run] = []
     while not tried or (tried[-1].void and len(tried) < TRIES):
         number = len(tried) + 1
-        tried.append(play(schedule, jars, tools, folder(number), told(number)))
+        tried.append(play(schedule, runtime, folder(number), told(number)))
     return tried
 
 
-def play(schedule: Schedule, jars: Path, tools: jdk.Jdk, folder: Path, told: Told) -> Run:
-    """Play a schedule once, in an empty folder."""
+def play(schedule: Schedule, runtime: Runtime, folder: Path, told: Told) -> Run:
+    """Play a schedule once, in a folder that it makes."""
     run = Run()
+    folder.mkdir(parents=True)
     recorded = Recorded(folder)
     begun = time.monotonic()
 
@@ -66,7 +65,7 @@ def play(schedule: Schedule, jars: Path, tools: jdk.Jdk, folder: Path, told: Tol
     step = ""
     try:
         say(f"{_listed([*schedule.cluster.brokers])} and a controller start")
-        with cluster(schedule.cluster, jars, tools, recorded) as running:
+        with cluster(schedule.cluster, runtime, recorded) as running:
             say("they serve")
             player = _Player(running, recorded, say)
             for one in schedule.steps:
@@ -141,27 +140,29 @@ class _Player:
         condition = line.means
         end = time.monotonic() + seconds
         while True:
-            found = self._look(condition, since, max(end - time.monotonic(), ASK_S))
+            found, answer = self._look(condition, since, max(end - time.monotonic(), ASK_S))
             if found.holds or time.monotonic() > end:
+                if condition.call is not None and answer is not None:
+                    self._recorded.answered(condition.call.known_as, answer)
                 return found
             time.sleep(ASK_S if condition.kind == "call" else LOOK_S)
 
-    def _look(self, condition: Condition, since: Mapping[str, int], left: float) -> Seen:
+    def _look(
+        self, condition: Condition, since: Mapping[str, int], left: float
+    ) -> tuple[Seen, Mapping[str, Any] | None]:
+        """What is seen now, and the answer of a call."""
         if condition.kind in ("ready", "exited"):
             process = self._running.process(condition.of[0])
             ended = condition.kind == "exited"
             holds = not process.running() if ended or not isinstance(process, Node) else process.ready()
-            return Seen(holds, "" if holds else f"{process.name} {'runs' if ended else 'does not serve'}")
+            return Seen(holds, "" if holds else f"{process.name} {'runs' if ended else 'does not serve'}"), None
         if condition.call is not None:
             client = self._running.clients[condition.call.client]
             answer = client.answer(client.ask(condition.call.name, condition.call.arguments), left)
-            seen = seen_answer(answer, condition.how, condition.words)
-            if answer is not None and seen.holds:
-                self._recorded.answered(condition.call.known_as, answer)
-            return seen
+            return seen_answer(answer, condition.how, condition.words), answer
         if condition.kind == "answer":
             self._collect(condition.of[0])
-        return self._recorded.see(condition, since)
+        return self._recorded.see(condition, since), None
 
     def _collect(self, name: str) -> None:
         """Keep an answer that is awaited, if it has come."""

@@ -99,7 +99,7 @@ def seen_answer(answer: Mapping[str, Any] | None, how: str, words: Sequence[str]
         text = f"{answer['error']}: {answer.get('message', '')}".removesuffix(": ")
         return Seen(how == "known" or (how == "fails" and answer["error"] == words[0]), _cut(text))
     holds = how in ("known", "ok") or (how != "fails" and entries_are(answer["ok"], how, words))
-    return Seen(holds, _cut(" | ".join(answer["ok"]) or ("(nothing)" if how not in ("ok", "known") else "ok")))
+    return Seen(holds, _cut(" | ".join(answer["ok"]) or "(nothing)"))
 
 
 def entries_are(entries: Sequence[str], how: str, words: Sequence[str]) -> bool:

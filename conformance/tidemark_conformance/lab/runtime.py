@@ -88,7 +88,7 @@ def _driver(javac: Path, jars: tuple[Path, ...]) -> Path:
         if done.returncode:
             said = (done.stderr.strip() or "it says nothing").splitlines()[0]
             raise Unusable(
-                f"{javac} does not compile {SOURCE.name} ({said}): install a JDK of Java {toolchain.OLDEST_JAVA} or newer"
+                f"{javac} does not compile {SOURCE.name} ({said}): install Java {toolchain.OLDEST_JAVA} or newer"
             )
         draft = room / place.name
         with zipfile.ZipFile(draft, "w") as archive:

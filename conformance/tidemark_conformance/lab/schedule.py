@@ -78,6 +78,7 @@ CALLS = {
     "init": (0, 0),
     "begin": (0, 0),
     "send": (2, 2),
+    "fill": (3, 3),
     "commit": (0, 0),
     "abort": (0, 0),
     "subscribe": (1, 1),
