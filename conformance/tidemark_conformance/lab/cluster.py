@@ -22,6 +22,7 @@ from typing import Any
 from tidemark_conformance import processes
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.lab import schedule
+from tidemark_conformance.lab.proxy import Proxy
 from tidemark_conformance.lab.recorded import Recorded
 from tidemark_conformance.lab.runtime import Runtime
 
@@ -31,6 +32,8 @@ HEAP_MIB, SMALL_HEAP_MIB = 256, 96
 STARTING_S, ENDING_S = 90.0, 60.0
 """Seconds that a node has to serve, and a process that was told to has to end."""
 PORTS = range(20_000, 32_000)
+INNER, OUTER = " (for clients)", " (proxy)"
+"""Of the ports of a broker whose clients reach it through a proxy: its own, and that of the proxy."""
 STARTED = "Kafka Server started"
 LOGGING = """status = warn
 shutdownHook = disable
@@ -190,11 +193,12 @@ class Client(Process):
 
 
 class Running:
-    """A cluster that is up, and its clients."""
+    """A cluster that is up, and its clients. `proxies`: those between clients and brokers, where there are any."""
 
-    def __init__(self, nodes: Mapping[str, Node], clients: Mapping[str, Client]) -> None:
+    def __init__(self, nodes: Mapping[str, Node], clients: Mapping[str, Client], proxies: Mapping[str, Proxy]) -> None:
         self.nodes = nodes
         self.clients = clients
+        self.proxies = proxies
 
     def process(self, name: str) -> Node | Client:
         """A broker or a client."""
@@ -205,28 +209,33 @@ class Running:
 def cluster(wanted: schedule.Cluster, runtime: Runtime, recorded: Recorded) -> Iterator[Running]:
     """A cluster with its topics, in a folder that is empty; all processes are killed at the end. Raises Lost where it
     does not come up, Unusable where Kafka refuses the settings."""
-    ports = dict(zip([CONTROLLER, *wanted.brokers], free_ports(1 + len(wanted.brokers)), strict=True))
+    proxied = [f"{name}{way}" for name in wanted.brokers for way in (INNER, OUTER) if wanted.proxied]
+    names = [CONTROLLER, *wanted.brokers, *proxied]
+    ports = dict(zip(names, free_ports(len(names)), strict=True))
     config = [_logging(recorded.folder, stream) for stream in ("OUT", "ERR")]
-    for name in ports:
+    for name in (CONTROLLER, *wanted.brokers):
         _configure(wanted, name, ports, recorded.node(name))
-    _format(wanted, list(ports), runtime, recorded, config[0])
+    _format([CONTROLLER, *wanted.brokers], wanted.features, runtime, recorded, config[0])
     with contextlib.ExitStack() as stack:
-        nodes = {}
-        for name in ports:
+        nodes, clients, proxies = {}, {}, {}
+        for name in (CONTROLLER, *wanted.brokers):
             properties = str(recorded.node(name) / "server.properties")
             command = [*runtime.command("kafka.Kafka", HEAP_MIB, config[0]), properties]
             nodes[name] = Node(name, command, recorded, stack)
-        bootstrap = ",".join(f"127.0.0.1:{ports[name]}" for name in wanted.brokers)
-        names = ",".join(f"{number}={name}" for name, number in wanted.brokers.items())
-        clients = {}
+        for name in wanted.brokers:
+            if wanted.proxied:
+                proxies[name] = Proxy(ports[f"{name}{OUTER}"], ports[f"{name}{INNER}"])
+                stack.callback(proxies[name].close)
+        bootstrap = ",".join(f"127.0.0.1:{ports.get(f'{name}{OUTER}', ports[name])}" for name in wanted.brokers)
+        known = ",".join(f"{number}={name}" for name, number in wanted.brokers.items())
         for name, one in wanted.clients.items():
-            command = [*runtime.command("Driver", SMALL_HEAP_MIB, config[1]), bootstrap, names]
+            command = [*runtime.command("Driver", SMALL_HEAP_MIB, config[1]), bootstrap, known]
             clients[name] = Client(one, command, recorded, stack)
         for node in nodes.values():
             node.start()
         for node in nodes.values():
             _until_ready(node)
-        running = Running(nodes, clients)
+        running = Running(nodes, clients, proxies)
         for topic in wanted.topics:
             _create(running.clients[schedule.ADMIN], topic)
         yield running
@@ -274,20 +283,30 @@ def _configure(wanted: schedule.Cluster, name: str, ports: Mapping[str, int], fo
         **SMALL,
         **wanted.settings,
     }
+    if broker and wanted.proxied:
+        inner, outer = ports[f"{name}{INNER}"], ports[f"{name}{OUTER}"]
+        settings |= {
+            "listeners": f"{listener},CLIENTS://127.0.0.1:{inner}",
+            "advertised.listeners": f"{listener},CLIENTS://127.0.0.1:{outer}",
+            "listener.security.protocol.map": "PLAINTEXT:PLAINTEXT,CLIENTS:PLAINTEXT,CONTROLLER:PLAINTEXT",
+            "inter.broker.listener.name": "PLAINTEXT",
+        }
     folder.mkdir(parents=True)
     text = "".join(f"{key}={value}\n" for key, value in settings.items())
     (folder / "server.properties").write_text(text, encoding="utf-8")
 
 
-def _format(wanted: schedule.Cluster, names: Sequence[str], runtime: Runtime, recorded: Recorded, config: str) -> None:
+def _format(
+    names: Sequence[str], features: Mapping[str, Any], runtime: Runtime, recorded: Recorded, config: str
+) -> None:
     """Format the nodes' folders with Kafka's tool, side by side."""
-    features = [word for name, level in wanted.features.items() for word in ("--feature", f"{name}={level}")]
+    levels = [word for name, level in features.items() for word in ("--feature", f"{name}={level}")]
     with contextlib.ExitStack() as stack:
         under_way = {}
         for name in names:
             properties = recorded.node(name) / "server.properties"
             tool = runtime.command("kafka.tools.StorageTool", SMALL_HEAP_MIB, config)
-            asked = [*tool, "format", "-t", CLUSTER_ID, "-c", str(properties), *features]
+            asked = [*tool, "format", "-t", CLUSTER_ID, "-c", str(properties), *levels]
             options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
             under_way[name] = stack.enter_context(processes.started(asked, start_new_session=True, **options))
         for name, process in under_way.items():

@@ -11,7 +11,7 @@ from typing import Any
 from tidemark_conformance.lab.cluster import Client, Lost, Node, Running, cluster
 from tidemark_conformance.lab.recorded import Recorded, Seen, judged, seen_answer
 from tidemark_conformance.lab.runtime import Runtime
-from tidemark_conformance.lab.schedule import Call, Condition, Line, Pause, Schedule, Signal, Start, Step
+from tidemark_conformance.lab.schedule import Call, Condition, Line, Mute, Pause, Schedule, Signal, Start, Step
 
 OCCURRED, NOT, VOID = "occurred", "did not occur", "void"
 TRIES = 3
@@ -112,6 +112,9 @@ class _Player:
         match line.means:
             case Signal(name, to):
                 self._running.process(to).send(name)
+            case Mute(broker, mute):
+                proxy = self._running.proxies[broker]
+                proxy.mute() if mute else proxy.speak()
             case Start(who):
                 self._running.process(who).start()
             case Pause(seconds):

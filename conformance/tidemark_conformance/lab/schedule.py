@@ -7,6 +7,7 @@ r"""Schedules of finds on real Kafka: `traces/golden/<protocol>/<find>.toml`, be
     [cluster]
     brokers = ["A", "B", "C"]             # ids 1, 2, 3; a name that is a number is its id
     settings = {"min.insync.replicas" = 2}
+    proxied = true                        # clients reach each broker through a proxy
     features = {"transaction.version" = 1}
     topics = [{name = "x", replicas = ["A"], settings = {}}]   # the replicas of each partition: "A,B"
     clients = [{name = "p", kind = "producer", settings = {}}]
@@ -26,6 +27,7 @@ r"""Schedules of finds on real Kafka: `traces/golden/<protocol>/<find>.toml`, be
 Lines of `do`:
 
     STOP|CONT|TERM|KILL X     a signal to a node or a client; KILL waits for the end
+    mute X | speak X          a broker's proxy loses all that it says to clients, and nobody connects; or no longer
     start X                   a node again, once its process has ended, or a client (which a first call does by itself)
     pause SECONDS WHY         only where no condition can be waited for
     CLIENT CALL ARGUMENTS     a call of the driver (`CALLS`), and its answer; a run whose call fails is void
@@ -116,13 +118,22 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What is started. `brokers`: name -> id."""
+    """What is started. `brokers`: name -> id. `proxied`: clients reach each broker through a proxy."""
 
     brokers: Mapping[str, int]
     topics: tuple[Topic, ...]
     clients: Mapping[str, Client]
     settings: Mapping[str, Any]
     features: Mapping[str, Any]
+    proxied: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mute:
+    """A broker's proxy becomes mute, or ends to be so."""
+
+    broker: str
+    mute: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +185,7 @@ class Condition:
     call: Call | None = None
 
 
-Action = Signal | Start | Pause | Call
+Action = Mute | Signal | Start | Pause | Call
 
 
 @dataclass(frozen=True, slots=True)
@@ -300,7 +311,7 @@ class _Reader:
                 raise ValueError(f"a topic has its replica on {name!r}, which is no broker")
         settings = {**content.get("settings", {}), **self._instead.get("settings", {})}
         features = {**content.get("features", {}), **self._instead.get("features", {})}
-        return Cluster(brokers, tuple(topics), clients, settings, features)
+        return Cluster(brokers, tuple(topics), clients, settings, features, bool(content.get("proxied", False)))
 
     def _step(self, number: int, content: Mapping[str, Any]) -> Step:
         unknown = set(content) - {"text", "do", "until", "watch", "within", "decisive"}
@@ -329,6 +340,8 @@ class _Reader:
         match words:
             case [name, to] if name in SIGNALS:
                 return Signal(name, self._process(to))
+            case ["mute" | "speak" as name, broker] if self._cluster.proxied:
+                return Mute(self._broker(broker), name == "mute")
             case ["start", who]:
                 return Start(self._process(who))
             case ["pause", seconds, _, *_]:
