@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import errno
 import json
+import os
 import random
 import signal
 import socket
@@ -168,8 +169,7 @@ class Client(Process):
         self._asked += 1
         call = {"id": self._asked, "do": name, "args": list(arguments), "settings": dict(settings or {})}
         try:
-            self._process.stdin.write(json.dumps(call).encode() + b"\n")
-            self._process.stdin.flush()
+            os.write(self._process.stdin.fileno(), json.dumps(call).encode() + b"\n")
         except OSError as problem:
             raise Lost(f"the client {self.name} has ended before its call {name} ({problem.strerror})") from None
         return self._asked

@@ -375,7 +375,7 @@ class _Reader:
             case ["ready" | "exited" as kind, who]:
                 return Condition(kind, (self._process(who),))
             case ["says", who, pattern]:
-                re.compile(pattern)
+                _require_pattern(pattern)
                 return Condition("says", (self._process(who),), words=(pattern,))
             case ["log", topic, nodes, how, *wanted] if how in HOWS:
                 return Condition("log", tuple(map(self._broker, nodes.split(","))), how, tuple(wanted), topic)
@@ -401,3 +401,10 @@ class _Reader:
         if name not in self._cluster.brokers:
             raise ValueError(f"{name!r} is no broker")
         return name
+
+
+def _require_pattern(text: str) -> None:
+    try:
+        re.compile(text)
+    except re.error as problem:
+        raise ValueError(f"{text!r} is no pattern: {problem}") from None
