@@ -54,6 +54,9 @@ def run(args: argparse.Namespace) -> int:
     chosen = [(schedule(name, control), control) for name in names for control in _controls(args)]
     _require_empty(args.output)
     kafka = _prepared(args.kafka)
+    if args.output is not None:
+        with writable(args.output):
+            args.output.mkdir(parents=True, exist_ok=True)
     documents = []
     for one, control in chosen:
         folder = args.output
@@ -122,7 +125,6 @@ def _require_empty(folder: Path | None) -> None:
     with writable(folder):
         if folder.exists() and any(folder.iterdir()):
             raise Unusable(f"{folder} is not empty; give another folder with -o")
-        folder.mkdir(parents=True, exist_ok=True)
 
 
 def _play(one: Schedule, control: bool, kafka: Runtime, output: Path | None, console: Console) -> dict[str, Any]:
