@@ -1,6 +1,6 @@
 """A `java` that plays Kafka's nodes and clients, for tests of the lab without Kafka.
 
-A node says that it serves, and then sleeps. The tool that formats folders does nothing. A client answers each call with
+A node says that it serves, and then sleeps. Nothing is done to format folders. A client answers each call with
 what ANSWERS (JSON: call -> answer) has for it, else with "done"; one that ANSWERS names with null is not answered.
 """
 
@@ -26,7 +26,7 @@ def main(words: list[str]) -> None:
     elif "kafka.Kafka" in words:
         print("[2026-01-01 00:00:00,000] INFO Kafka Server started (kafka.server.KafkaRaftServer)", flush=True)
         time.sleep(600)
-    elif "Driver" in words:
+    elif "Driver" in words and "format" not in words:
         answers: dict[str, Any] = json.loads(os.environ.get("ANSWERS", "{}"))
         for line in sys.stdin:
             call = json.loads(line)

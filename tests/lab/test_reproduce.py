@@ -273,6 +273,7 @@ sys.exit(cli.main(["reproduce", "CAND-2"]))
 """
 
 
+@pytest.mark.deep
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_an_interruption_ends_every_process(tmp_path: Path, number: signal.Signals) -> None:
     """The signal comes while the first step waits for what the played Kafka never does."""

@@ -220,8 +220,8 @@ def test_a_node_that_does_not_start_is_named(tmp_path: Path, monkeypatch: pytest
     kafka.java.write_text(text)
     run = play.play(simple(tmp_path), kafka, tmp_path / "run", lambda *_: None)
     assert run.void == "controller ended as it started: ERROR: no memory"
-    kafka.java.write_text(text.replace("kafka.Kafka", "StorageTool"))
-    with pytest.raises(Unusable, match="Kafka does not format the folder of controller: ERROR: no memory"):
+    kafka.java.write_text(text.replace("kafka.Kafka", "format"))
+    with pytest.raises(Unusable, match="Kafka does not format the folders of its nodes: ERROR: no memory"):
         play.play(simple(tmp_path), kafka, tmp_path / "other", lambda *_: None)
 
 

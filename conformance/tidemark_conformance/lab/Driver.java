@@ -18,6 +18,7 @@ import java.util.concurrent.CompletionException;
 import java.util.concurrent.ExecutionException;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
+import kafka.tools.StorageTool;
 import org.apache.kafka.clients.admin.Admin;
 import org.apache.kafka.clients.admin.AlterConfigOp;
 import org.apache.kafka.clients.admin.ConfigEntry;
@@ -67,9 +68,27 @@ public final class Driver {
         }
     }
 
-    /** BOOTSTRAP, and the brokers' ids and names: 1=A,2=B. */
+    /** BOOTSTRAP, and the brokers' ids and names: 1=A,2=B. Or: format CLUSTER-ID FEATURE=LEVEL,... PROPERTIES... */
     public static void main(String[] args) throws Exception {
+        if (args[0].equals("format")) {
+            System.exit(format(args[1], args[2], List.of(args).subList(3, args.length)));
+        }
         new Driver(args[0], args[1]).run();
+    }
+
+    /** What kafka-storage.sh does, for several nodes in one process. */
+    private static int format(String cluster, String features, List<String> nodes) {
+        for (String node : nodes) {
+            List<String> words = new ArrayList<>(List.of("format", "-t", cluster, "-c", node));
+            for (String feature : features.isEmpty() ? new String[0] : features.split(",")) {
+                words.addAll(List.of("--feature", feature));
+            }
+            int code = StorageTool.execute(words.toArray(new String[0]), System.out);
+            if (code != 0) {
+                return code;
+            }
+        }
+        return 0;
     }
 
     private void run() throws Exception {

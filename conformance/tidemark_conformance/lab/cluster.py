@@ -299,21 +299,16 @@ def _configure(wanted: schedule.Cluster, name: str, ports: Mapping[str, int], fo
 def _format(
     names: Sequence[str], features: Mapping[str, Any], runtime: Runtime, recorded: Recorded, config: str
 ) -> None:
-    """Format the nodes' folders with Kafka's tool, side by side."""
-    levels = [word for name, level in features.items() for word in ("--feature", f"{name}={level}")]
-    with contextlib.ExitStack() as stack:
-        under_way = {}
-        for name in names:
-            properties = recorded.node(name) / "server.properties"
-            tool = runtime.command("kafka.tools.StorageTool", SMALL_HEAP_MIB, config)
-            asked = [*tool, "format", "-t", CLUSTER_ID, "-c", str(properties), *levels]
-            options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
-            under_way[name] = stack.enter_context(processes.started(asked, start_new_session=True, **options))
-        for name, process in under_way.items():
-            said = process.communicate(timeout=STARTING_S)[0].decode(errors="replace")
-            if process.returncode:
-                lines = [line for line in said.splitlines() if line.strip()]
-                raise Unusable(f"Kafka does not format the folder of {name}: {(lines or ['it says nothing'])[-1]}")
+    """Format the nodes' folders, as kafka-storage.sh does. Raises Unusable where Kafka refuses the settings."""
+    levels = ",".join(f"{name}={level}" for name, level in features.items())
+    properties = [str(recorded.node(name) / "server.properties") for name in names]
+    command = [*runtime.command("Driver", SMALL_HEAP_MIB, config), "format", CLUSTER_ID, levels, *properties]
+    options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
+    with processes.started(command, start_new_session=True, **options) as process:
+        said = process.communicate(timeout=STARTING_S)[0].decode(errors="replace")
+    if process.returncode:
+        lines = [line for line in said.splitlines() if line.strip() and not line.startswith("\tat ")]
+        raise Unusable(f"Kafka does not format the folders of its nodes: {(lines or ['it says nothing'])[-1]}")
 
 
 def _until_ready(node: Node) -> None:
