@@ -55,6 +55,7 @@ WORKING = [
     (f"schema {TWO_PHASE}", 0, '"spec":"TwoPhase"'),
     ("explain bad.ndjson", 1, "trace tx-59 (bad.ndjson): FAIL at step 5 of 8"),
     ("rule ReachedEpochStart --no-run", 0, "ReachedEpochStart(b, f) == Guard("),
+    ("reproduce", 0, "commitTransaction() returns"),
     ("doctor", 2, "needed things are missing"),
 ]
 """Commands that the wheel alone can run: the exit code, and a part of the output."""

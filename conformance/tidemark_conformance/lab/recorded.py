@@ -18,7 +18,9 @@ from tidemark_conformance.lab import segments
 from tidemark_conformance.lab.schedule import Condition, Fact
 
 ANSWERS = "answers.ndjson"
-SEEN_MOST = 220
+LINE = re.compile(r"^\[[^]]*\] [A-Z]+ (.*) \([\w.$]+\)$")
+"""A line of a log, as the lab has Kafka write them: time, level, message, class."""
+SEEN_MOST = 160
 """Characters of what was seen, in one line for people."""
 
 
@@ -78,17 +80,20 @@ class Recorded:
             lines = opened.read().decode(errors="replace").splitlines()
         found = next((line for line in lines if re.search(pattern, line)), None)
         return (
-            Seen(False, f"{who} has not logged {pattern!r}") if found is None else Seen(True, f"{who}: {_cut(found)}")
+            Seen(False, f"{who} has not logged {pattern!r}")
+            if found is None
+            else Seen(True, _cut(f"{who}: {LINE.sub(r'\1', found)}"))
         )
 
     def _log(self, condition: Condition) -> Seen:
-        holds, shown = True, []
+        holds = True
+        brokers: dict[str, list[str]] = {}
         for broker in condition.of:
             partition = self.node(broker) / "data" / condition.topic
             entries = [record.text for record in segments.log(partition)]
             holds = holds and partition.is_dir() and entries_are(entries, condition.how, condition.words)
-            shown.append(f"{condition.topic} on {broker}: {' | '.join(entries) or '(empty)'}")
-        return Seen(holds, _cut("; ".join(shown)))
+            brokers.setdefault(" | ".join(entries) or "(empty)", []).append(broker)
+        return Seen(holds, _cut("; ".join(f"{','.join(names)}: {text}" for text, names in brokers.items())))
 
 
 def seen_answer(answer: Mapping[str, Any] | None, how: str, words: Sequence[str]) -> Seen:
