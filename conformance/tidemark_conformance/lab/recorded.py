@@ -19,6 +19,7 @@ from tidemark_conformance.lab.schedule import Condition, Fact
 
 ANSWERS = "answers.ndjson"
 LINE = re.compile(r"^\[[^]]*\] [A-Z]+ (.*) \([\w.$]+\)$")
+MESSAGE = r"\1"
 """A line of a log, as the lab has Kafka write them: time, level, message, class."""
 SEEN_MOST = 160
 """Characters of what was seen, in one line for people."""
@@ -79,11 +80,9 @@ class Recorded:
             opened.seek(since)
             lines = opened.read().decode(errors="replace").splitlines()
         found = next((line for line in lines if re.search(pattern, line)), None)
-        return (
-            Seen(False, f"{who} has not logged {pattern!r}")
-            if found is None
-            else Seen(True, _cut(f"{who}: {LINE.sub(r'\1', found)}"))
-        )
+        if found is None:
+            return Seen(False, f"{who} has not logged {pattern!r}")
+        return Seen(True, _cut(f"{who}: {LINE.sub(MESSAGE, found)}"))
 
     def _log(self, condition: Condition) -> Seen:
         holds = True
