@@ -22,7 +22,7 @@ from typing import Any
 
 from tidemark_conformance import processes
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.lab import schedule
+from tidemark_conformance.lab import schedule, segments
 from tidemark_conformance.lab.proxy import Proxy
 from tidemark_conformance.lab.recorded import Recorded
 from tidemark_conformance.lab.runtime import Runtime
@@ -188,6 +188,8 @@ class Client(Process):
         for line in process.stdout:
             with contextlib.suppress(ValueError), self._came:
                 found = json.loads(line)
+                if "ok" in found:
+                    found["ok"] = list(map(segments.brief, found["ok"]))
                 self._answers[found.pop("id")] = found
                 self._came.notify_all()
 

@@ -16,6 +16,8 @@ STATES = ("Empty", "Ongoing", "PrepareCommit", "PrepareAbort", "CompleteCommit",
 HEAD = struct.Struct(">qiibIhiqqqhii")
 """Offset, length, leader epoch, magic, CRC, attributes, last offset delta, two timestamps, producer id and epoch, first
 sequence, count."""
+LONGEST = 100
+"""Characters of a value that is shown."""
 CODEC, CONTROL = 0x07, 0x20
 """Bits of a batch's attributes."""
 
@@ -99,8 +101,12 @@ def _marker(key: bytes | None) -> str:
 def _text(value: bytes | None) -> str:
     if value is None:
         return "null"
-    text = value.decode(errors="replace")
-    return text if len(text) <= 40 else f"{len(value)} bytes"
+    return brief(value.decode(errors="replace"))
+
+
+def brief(text: str) -> str:
+    """A value as it is shown: a long one by its length."""
+    return text if len(text) <= LONGEST else f"{len(text)} characters"
 
 
 def _transaction(value: bytes | None) -> str:
