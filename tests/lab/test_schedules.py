@@ -40,6 +40,10 @@ do = ["p send t-0 'a b' later as one", "p commit fails TimeoutException", "p abo
 until = ["answer one known", "admin describe t as there has leader=B settled"]
 watch = ["answer one fails TimeoutException"]
 within = 5
+[[step]]
+text = "it is well"
+instead = true
+until = ["answer one ok"]
 [[evidence]]
 text = "r is gone"
 holds = "log t-0 A lacks r"
@@ -98,7 +102,8 @@ def test_a_number_is_the_id_of_a_broker(tmp_path: Path) -> None:
 
 def test_the_control_leaves_the_decisive_step_out_and_replaces_settings(tmp_path: Path) -> None:
     control = read(written(tmp_path), control=True)
-    assert [step.number for step in control.steps] == [1]
+    assert [step.number for step in control.steps] == [1, 3]
+    assert [step.number for step in read(written(tmp_path)).steps] == [1, 2]
     assert control.cluster.settings == {"min.insync.replicas": 1}
     assert control.cluster.clients["p"].settings == {"acks": 1}
     assert control.cluster.features == {"transaction.version": 1}

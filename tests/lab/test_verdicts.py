@@ -212,17 +212,17 @@ def test_the_first_run_that_is_not_void_counts(tmp_path: Path, monkeypatch: pyte
     assert [run.verdict for run in tried] == [VOID, NOT]
 
 
-def test_a_node_that_does_not_start_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("what", ["kafka.Kafka", '" format "'])
+def test_a_node_that_does_not_start_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
     kafka = fake_kafka.runtime(tmp_path, monkeypatch)
-    text = kafka.java.read_text().replace(
-        "exec", 'case "$*" in *kafka.Kafka*) echo ERROR: no memory; exit 1;; esac\nexec'
-    )
-    kafka.java.write_text(text)
-    run = play.play(simple(tmp_path), kafka, tmp_path / "run", lambda *_: None)
-    assert run.void == "controller ended as it started: ERROR: no memory"
-    kafka.java.write_text(text.replace("kafka.Kafka", "format"))
-    with pytest.raises(Unusable, match="Kafka does not format the folders of its nodes: ERROR: no memory"):
-        play.play(simple(tmp_path), kafka, tmp_path / "other", lambda *_: None)
+    refusing = f'case "$*" in\n  *{what}*) echo ERROR: no memory; exit 1;;'
+    kafka.java.write_text(kafka.java.read_text().replace('case "$*" in', refusing))
+    if what == "kafka.Kafka":
+        run = play.play(simple(tmp_path), kafka, tmp_path / "run", lambda *_: None)
+        assert run.void == "controller ended as it started: ERROR: no memory"
+    else:
+        with pytest.raises(Unusable, match="Kafka does not format the folders of its nodes: ERROR: no memory"):
+            play.play(simple(tmp_path), kafka, tmp_path / "run", lambda *_: None)
 
 
 def test_processes_are_ended(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

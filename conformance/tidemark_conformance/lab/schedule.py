@@ -17,6 +17,7 @@ r"""Schedules of finds on real Kafka: `traces/golden/<protocol>/<find>.toml`, be
     [[step]]
     text = "one sentence for people"
     decisive = true                       # the control leaves it out
+    instead = true                        # the control alone takes it
     do = ["STOP C"]                       # in order
     until = ["says B Elected"]            # then all of these, each within `within` seconds (30), else the run is void
     watch = ["admin offsets g lacks t-0"] # the same, but the run goes on without it
@@ -198,7 +199,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`number`: from 1, also where the control leaves steps out. `within`: seconds for each condition."""
+    """`number`: from 1, also where steps are left out. `within`: seconds for each condition."""
 
     number: int
     text: str
@@ -207,6 +208,7 @@ class Step:
     watch: tuple[Line, ...]
     within: float
     decisive: bool
+    instead: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -291,7 +293,7 @@ class _Reader:
             float(content["seconds"]),
             self._cluster,
             content["control"]["text"],
-            tuple(one for one in steps if not (self._control and one.decisive)),
+            tuple(one for one in steps if not (one.decisive if self._control else one.instead)),
             evidence,
         )
 
@@ -314,7 +316,7 @@ class _Reader:
         return Cluster(brokers, tuple(topics), clients, settings, features, bool(content.get("proxied", False)))
 
     def _step(self, number: int, content: Mapping[str, Any]) -> Step:
-        unknown = set(content) - {"text", "do", "until", "watch", "within", "decisive"}
+        unknown = set(content) - {"text", "do", "until", "watch", "within", "decisive", "instead"}
         if unknown:
             raise ValueError(f"step {number} has {min(unknown)!r}, which means nothing")
         try:
@@ -326,6 +328,7 @@ class _Reader:
                 tuple(Line(said, self._condition(shlex.split(said))) for said in content.get("watch", [])),
                 float(content.get("within", WITHIN_S)),
                 bool(content.get("decisive", False)),
+                bool(content.get("instead", False)),
             )
         except ValueError as problem:
             raise ValueError(f"step {number}: {problem}") from None
