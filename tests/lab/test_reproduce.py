@@ -21,7 +21,7 @@ from tidemark_conformance import cli
 from tidemark_conformance.commands import reproduce
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import toolchain
-from tidemark_conformance.lab import play, releases, runtime, training
+from tidemark_conformance.lab import releases, runtime, training
 from tidemark_conformance.lab.cluster import PORTS, free_ports
 from tidemark_conformance.lab.proxy import Proxy
 from tidemark_conformance.lab.schedule import files
@@ -154,7 +154,9 @@ def test_a_javac_that_refuses_is_quoted(tmp_path: Path, monkeypatch: pytest.Monk
 
 def test_an_archive_that_cannot_be_made_costs_time_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     kafka = fake_kafka.runtime(tmp_path, monkeypatch)
-    monkeypatch.setattr(play, "CALL_S", 0.3)
+    short = tmp_path / "training.toml"
+    short.write_text(training.SCHEDULE.read_text().replace("decisive = true", "decisive = true\nwithin = 0.1"))
+    monkeypatch.setattr(training, "SCHEDULE", short)
     assert training.train(kafka) is False
     assert not any(word.startswith("-XX:SharedArchiveFile") for word in kafka.command("kafka.Kafka", 256))
 
@@ -221,11 +223,7 @@ def test_a_find_is_told_and_its_document_written(capsys: pytest.CaptureFixture[s
     assert found["steps"][0] == {"step": 1, "do": "t is read", "seen": "s"}
     assert found["evidence"] == ["yes: r is gone: s"]
     assert (kept / "try-1" / "answers.ndjson").is_file()
-    assert (
-        (kept / "try-1" / "nodes" / "A" / "server.log")
-        .read_text()
-        .endswith("Server started (kafka.server.KafkaRaftServer)\n")
-    )
+    assert "Kafka Server started" in (kept / "try-1" / "nodes" / "A" / "server.log").read_text()
 
 
 @pytest.mark.usefixtures("fake")
