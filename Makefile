@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/.tidemark-ready
 
 .DEFAULT_GOAL := help
-.PHONY: help setup check check-fresh check-deep hunt prove test test-deep lint golden docs bench examples clean
+.PHONY: help setup check check-fresh check-deep hunt prove reproduce test test-deep lint golden docs bench examples clean
 
 help: ## this text
 	@awk -F':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,6 +32,9 @@ check-deep: setup ## the models that take longer and the rarity of row 19, too
 
 hunt: setup ## search by simulation, with all rules: MINUTES (60) for each protocol and composition
 	@$(BIN)/tidemark compile && $(BIN)/tidemark hunt all --minutes $(or $(MINUTES),60)
+
+reproduce: setup ## finds on released Kafka, with their controls, and one table (a JDK, the network once, 30 minutes)
+	@$(BIN)/tidemark reproduce all --kafka $(or $(KAFKA),4.3.1)
 
 PYTEST = $(BIN)/python -m pytest -n 2 --dist loadfile --no-loadscope-reorder
 

@@ -57,6 +57,7 @@ WORKING = [
     ("explain bad.ndjson", 1, "trace tx-59 (bad.ndjson): FAIL at step 5 of 8"),
     ("rule ReachedEpochStart --no-run", 0, "ReachedEpochStart(b, f) == Guard("),
     ("logs dump 00000000000000000000.log", 0, "1 record  77 bytes  none  LogAppendTime"),
+    ("reproduce", 0, "commitTransaction() returns"),
     ("doctor", 2, "needed things are missing"),
 ]
 """Commands that the wheel alone can run: the exit code, and a part of the output."""

@@ -50,6 +50,7 @@ SHOWN: dict[str, Run | str] = {
     "make check-fresh": "as make check, and longer",
     "make check-deep": "an hour; for whoever changes a rule",
     "make hunt": "hours; tests/test_hunt.py hunts",
+    "make reproduce": "it needs a JDK and the network; tests/lab has tests of its own",
     "make examples": "it needs Go and the network; the example has tests of its own",
     "tidemark": "it is the name of the command",
     "tidemark check [MODEL...]": Run("check TwoPhase", r"1 of 1 models as expected"),
@@ -71,6 +72,7 @@ SHOWN: dict[str, Run | str] = {
     "tidemark convert | schema": Run("convert {traces} -o {new}", r"40 traces of 1 file converted"),
     "tidemark agree": "minutes; tests/test_agree.py compares",
     "tidemark prove [NAME...]": Run("prove TwoPhaseInductive", r"TwoPhaseInductive: proved for runs of any length"),
+    "tidemark reproduce [FIND]": Run("reproduce", r"CAND-2 +commitTransaction\(\) returns"),
     "tidemark rule": Run("rule", r"ReachedEpochStart +KAFKA-7128"),
     "tidemark logs dump PATH...": Run(
         f"logs dump --records {ROOT}/tests/real_logs/broker", r"ConsumerGroupMetadata v0.*modern-readers"

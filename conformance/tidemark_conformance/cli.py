@@ -29,6 +29,7 @@ COMMANDS = {
     "zoo": "the kill matrix: every known flaw against TLC and against the audit",
     "agree": "compare every backend of the compiler with TLC, state by state and edge by edge",
     "prove": "inductive proofs of a specification's properties, for runs of any length",
+    "reproduce": "a find on released Kafka, started on this machine, with evidence and a control",
     "rule": "one safety rule side by side: specification, Python, zoo row, counterexample, flagged step",
     "verify": "all that `make check` does: models, simulation, audit, kill matrix, proofs, hunts; one table",
     "golden": "run the golden scenarios and rewrite traces/golden",

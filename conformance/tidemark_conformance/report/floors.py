@@ -39,6 +39,7 @@ FLOORS: dict[str, dict[str, str]] = {
         "simulate": "traces of seeds",
         "audit": "the audit, on Spark and here",
         "explain": "why a trace fails; the shrunk run",
+        "lab": "released Kafka on this machine: nodes, clients, schedules of finds",
         "report": "tables, pictures, documents",
         "logs": "the files of Kafka's log directories",
         "hunt": "the search by simulation",

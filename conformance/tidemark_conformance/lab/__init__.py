@@ -1,0 +1,1 @@
+"""A laboratory of released Kafka: nodes, clients and schedules on this machine (docs/reproduce.md)."""
