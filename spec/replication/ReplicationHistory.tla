@@ -59,9 +59,6 @@ InductiveSpec == Init /\ HistoryInit /\ [][Next /\ HistoryNext]_<<vars, History>
 \* A response has at most two records in these proofs.
 KeptBounds == {"MaxFetch"}
 
-\* They hold for every min.insync.replicas.
-AnyNumber == [MinIsr |-> 1]
-
 -----------------------------------------------------------------------------
 (* The controller and the views *)
 
