@@ -218,7 +218,6 @@ def test_replication_is_proved_as_far_as_a_few_actions_go(name: str, action: str
     [
         *(("IdempotentProducerInductive", one) for one in ("Init", "AppendLate", "ElectLeader", proving.ALWAYS)),
         *(("ConsumerGroup848Inductive", one) for one in ("Init", "ReceiveHeartbeat", "CommitEntry", proving.ALWAYS)),
-        *(("ConsumerGroup848InductiveStatic", one) for one in ("HandleLeave", "StartConsumer")),
     ],
 )
 def test_producers_and_groups_are_proved_as_far_as_a_few_actions_go(name: str, action: str) -> None:
