@@ -148,9 +148,9 @@ DEPOSED = ConsumerGroupProfile(
     },
     heals=64,
     stale=128,
+    disconnects=64,
 )
-"""A deposed coordinator never hears of it before the healing. Half of the lookups name it, and much is read and
-committed."""
+"""A deposed coordinator hears of it late, and consumers ask now it and now its successor. Much is read and committed."""
 
 PROFILES = {
     profile.name: profile
