@@ -136,21 +136,20 @@ BATCHES = ConsumerGroupProfile(
 DEPOSED = ConsumerGroupProfile(
     "deposed",
     {
-        **CALM,
-        "offset": 90,
-        "poll": 60,
-        "commit_entry": 60,
+        "heartbeat": 100,
+        "reconcile": 16,
+        "offset": 48,
+        "poll": 16,
+        "commit_entry": 40,
         "start": 12,
-        "leave": 2,
-        "subscribe": 10,
-        "elect": 2,
+        "elect": 3,
         "lose": 12,
     },
     heals=64,
-    stale=128,
-    disconnects=64,
+    stale=64,
+    disconnects=128,
 )
-"""A deposed coordinator hears of it late, and consumers ask now it and now its successor. Much is read and committed."""
+"""A deposed coordinator does not hear of it, and consumers ask now it and now its successor. Much is read and committed."""
 
 PROFILES = {
     profile.name: profile
