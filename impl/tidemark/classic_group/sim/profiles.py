@@ -156,6 +156,23 @@ COPIES = GroupProfile(
 )
 """JoinGroups and SyncGroups come twice, the second time while the first waits."""
 
+DEPOSED = GroupProfile(
+    "deposed",
+    {
+        **CALM,
+        "offset": 48,
+        "poll": 16,
+        "elect": 4,
+        "lose": 4,
+        "leave": 2,
+        "crash": 3,
+    },
+    heals=64,
+    stale=96,
+    disconnects=128,
+)
+"""A deposed coordinator does not hear of it. Consumers ask now it and now its successor, and commit much."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -166,6 +183,7 @@ PROFILES = {
         CLAIMS,
         HANDOVERS,
         COPIES,
+        DEPOSED,
         GroupProfile("calm", CALM, heals=256, stale=0),
     )
 }

@@ -136,21 +136,20 @@ BATCHES = ConsumerGroupProfile(
 DEPOSED = ConsumerGroupProfile(
     "deposed",
     {
-        **CALM,
-        "offset": 90,
-        "poll": 60,
-        "commit_entry": 60,
+        "heartbeat": 100,
+        "reconcile": 16,
+        "offset": 48,
+        "poll": 16,
+        "commit_entry": 40,
         "start": 12,
-        "leave": 2,
-        "subscribe": 10,
-        "elect": 2,
+        "elect": 3,
         "lose": 12,
     },
     heals=64,
-    stale=128,
+    stale=64,
+    disconnects=128,
 )
-"""A deposed coordinator never hears of it before the healing. Half of the lookups name it, and much is read and
-committed."""
+"""A deposed coordinator does not hear of it. Consumers ask now it and now its successor, and commit much."""
 
 PROFILES = {
     profile.name: profile

@@ -78,12 +78,13 @@ class AnyRun(RunBase[Cluster, GroupProfile], Generic[Cluster]):
         return self.cluster.commits.lost(self.cluster.log.offsets)
 
     def _broker_for(self, client: Client, word: int) -> Broker:
-        """The broker that a consumer takes for its coordinator; it looks it up when it does not know."""
+        """The broker that a consumer takes for its coordinator; it looks it up when it does not know, or has lost the
+        connection."""
         consumer = self.cluster.consumers[client]
         leader: Broker = self.cluster.log.leader
         if consumer is None:
             return leader
-        if consumer.coordinator is None:
+        if consumer.coordinator is None or word >> 8 & 255 < self.profile.disconnects:
             stale = word & 255 < self.profile.stale
             consumer.coordinator = (leader + stale) % self._brokers
         asked: Broker = consumer.coordinator
