@@ -284,6 +284,9 @@ NewMembersHaveCommitted == RegisteredAtChange =>
 \* What waits is a value of AppendRecord. To a proof Values have no end, and ApplyMetadata asks of those up to MaxValue whether they wait.
 WaitingIsValue == \A b \in Brokers, v \in Values : waiting[b][v] > 0 => v <= MaxValue
 
+\* A produce waits from its append on: nobody is in LateWaiting.
+WaitsAtOnce == \A b \in Brokers, v \in Values : waiting[b][v] >= 0
+
 \* A produce waits at the place of its record.
 WaitingIsAppended ==
     \A b \in Brokers : Leads(b) => \A v \in Values :
@@ -416,6 +419,7 @@ CommitLemmas ==
     /\ NewMembersHaveStart
     /\ NewMembersHaveCommitted
     /\ WaitingIsValue
+    /\ WaitsAtOnce
     /\ WaitingIsAppended
     /\ AckedIsCommitted
 =============================================================================
