@@ -171,7 +171,7 @@ DEPOSED = GroupProfile(
     stale=96,
     disconnects=128,
 )
-"""A deposed coordinator does not hear of it, and consumers ask now it and now its successor. Much is read and committed."""
+"""A deposed coordinator does not hear of it. Consumers ask now it and now its successor, and commit much."""
 
 PROFILES = {
     profile.name: profile
