@@ -301,13 +301,16 @@ def _configure(wanted: schedule.Cluster, name: str, ports: Mapping[str, int], fo
 def _format(
     names: Sequence[str], features: Mapping[str, Any], runtime: Runtime, recorded: Recorded, config: str
 ) -> None:
-    """Format the nodes' folders, as kafka-storage.sh does. Raises Unusable where Kafka refuses the settings."""
+    """Format the nodes' folders, as kafka-storage.sh does. Unusable where Kafka refuses the settings, Lost if late."""
     levels = ",".join(f"{name}={level}" for name, level in features.items())
     properties = [str(recorded.node(name) / "server.properties") for name in names]
     command = [*runtime.command("Driver", SMALL_HEAP_MIB, config), "format", CLUSTER_ID, levels, *properties]
     options: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.STDOUT}
     with processes.started(command, start_new_session=True, **options) as process:
-        said = process.communicate(timeout=STARTING_S)[0].decode(errors="replace")
+        try:
+            said = process.communicate(timeout=STARTING_S)[0].decode(errors="replace")
+        except subprocess.TimeoutExpired:
+            raise Lost(f"the nodes' folders are not formatted after {STARTING_S:g} s") from None
     if process.returncode:
         lines = [line for line in said.splitlines() if line.strip() and not line.startswith("\tat ")]
         raise Unusable(f"Kafka does not format the folders of its nodes: {(lines or ['it says nothing'])[-1]}")
