@@ -138,6 +138,7 @@ BY_NAME = {
     "eval": {
         "tidemark_conformance.tla.python.emit": "a constant of it",
         "tidemark_conformance.prove.counterexample": "Z3's models have a method of that name",
+        "tidemark_conformance.symbolic.witness": "the same",
     },
 }
 """Ways to import a module by a name that no import statement shows -> the modules that may use them, each with why."""

@@ -11,9 +11,9 @@ from tidemark_conformance.cli import main
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import toolchain
 from tidemark_conformance.paths import spec_root
-from tidemark_conformance.prove import search, witness
-from tidemark_conformance.prove.beginning import beginning, with_room
 from tidemark_conformance.prove.proving import ERRORLESS
+from tidemark_conformance.symbolic import search, witness
+from tidemark_conformance.symbolic.beginning import beginning, with_room
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tlc import runner, shared
 

@@ -59,7 +59,7 @@ def run(arguments: argparse.Namespace) -> int:
         raise Unusable(f"--limit {limit} is no resource limit: give a positive number")
     chosen = _chosen(arguments, inductive.modules())
     if arguments.search is not None:
-        from tidemark_conformance.prove import searching
+        from tidemark_conformance.symbolic import searching
 
         return searching.run(arguments)
     for option, given in (("--property", arguments.property), ("--from", arguments.begin), ("-o", arguments.output)):

@@ -13,8 +13,8 @@ from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.trace.header import constant_json
 
 if TYPE_CHECKING:
-    from tidemark_conformance.prove.search import Searched
-    from tidemark_conformance.prove.witness import Witness
+    from tidemark_conformance.symbolic.search import Searched
+    from tidemark_conformance.symbolic.witness import Witness
     from tidemark_conformance.tla.spec import Specification
 
 MOST_CHANGES = 8

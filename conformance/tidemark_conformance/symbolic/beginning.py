@@ -11,11 +11,11 @@ from tidemark_conformance.explain import load
 from tidemark_conformance.explain.explaining import Explainer
 from tidemark_conformance.explain.golden import golden_run
 from tidemark_conformance.explain.run import Run
-from tidemark_conformance.prove.search import loaded
 from tidemark_conformance.prove.universe import Universe
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.protocols import protocol
 from tidemark_conformance.registry.specifications import load_for, with_rules_off
+from tidemark_conformance.symbolic.search import loaded
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.tla.values import Value

@@ -21,7 +21,7 @@ from tidemark_conformance.prove.symmetry import exchangeable, representatives
 from tidemark_conformance.prove.terms import Term, as_bool, conj, disj, neg
 from tidemark_conformance.prove.universe import Universe
 from tidemark_conformance.prove.unrolling import Unrolling
-from tidemark_conformance.prove.witness import Witness, read, settled
+from tidemark_conformance.symbolic.witness import Witness, read, settled
 from tidemark_conformance.tla import cfg as cfg_files
 from tidemark_conformance.tla import ir, walk
 from tidemark_conformance.tla.python import EvaluationError

@@ -9,10 +9,11 @@ from pathlib import Path
 from tidemark_conformance.audit.result import HOLDS, UNDECIDED, VIOLATION
 from tidemark_conformance.console.progress import progress
 from tidemark_conformance.errors import Unusable
-from tidemark_conformance.prove import inductive, search, witness
-from tidemark_conformance.prove.beginning import Beginning, beginning, with_room
+from tidemark_conformance.prove import inductive
 from tidemark_conformance.registry.specifications import with_rules_off
-from tidemark_conformance.report import document, searched
+from tidemark_conformance.report import document
+from tidemark_conformance.symbolic import search, showing, witness
+from tidemark_conformance.symbolic.beginning import Beginning, beginning, with_room
 from tidemark_conformance.tla.python import compile_python
 from tidemark_conformance.tla.spec import Specification
 from tidemark_conformance.trace.schema import schema_of
@@ -50,12 +51,12 @@ def run(arguments: argparse.Namespace) -> int:
         wrong = witness.confirmed(found.witness, spec, compile_python(spec), begun is None)
         if wrong:
             found.verdict, found.why = search.UNKNOWN, f"the solver's model is no run: {wrong}"
-    result = searched.Result(spec, sized, arguments.search, arguments.begin, found)
+    result = showing.Result(spec, sized, arguments.search, arguments.begin, found)
     if found.verdict == search.FOUND and found.witness is not None and arguments.output is not None:
         result.trace = _written(arguments.output, spec, found.witness, begun)
         result.command = _judging(arguments, spec, begun)
-    document.write(searched.document(result), arguments.json)
-    searched.render(result, console)
+    document.write(showing.document(result), arguments.json)
+    showing.render(result, console)
     return EXIT_CODES[found.verdict]
 
 

@@ -1,0 +1,1 @@
+"""Symbolic search: runs to a violation, by the terms of proofs."""
