@@ -479,9 +479,10 @@ TABLE = Table(
         Fall(
             "FetchedIsCommitted",
             "a deposed coordinator tells c1 of no offset, and its successor has committed one",
-            {"storedOffsets[p1]": "1"},
-            good={**GOOD, "offsetRpc[c1]": FETCH, "leaderAndEpoch": record(broker="b2", epoch="2")},
+            {"storedOffsets[p1]": "1", "offsets[b1][p1]": "1"},
+            good={**GOOD, "offsetRpc[c1]": FETCH.replace("b1", "b2")},
             step={"offsetRpc[c1]": FETCHED},
+            before={"storedOffsets[p1]": "1", "offsets[b1][p1]": "1"},
         ),
         Fall("QuiescentGroupSettled", "an epoch is not assigned", {"group[b1].groupEpoch": "3"}, good=GOOD),
         Fall("QuiescentGroupSettled", "a partition is not known", {"group[b1].metadata": "{p1, p2}"}, good=GOOD),
