@@ -60,7 +60,8 @@ class Profile:
     the members or producers do nothing before the healing (one does in any case). `turns`: how often the place changes
     at which events happen (0: every event has a place of its own). `alone`: an event that is not possible at its place
     happens nowhere, not at the next place where it is. `leanings`: kinds of events that happen at some places only, or
-    more often there: places (below PLACES) or ANY, in equal shares.
+    more often there: places (below PLACES) or ANY, in equal shares. `drawn`: swarm worlds take their chances from it,
+    too; one that came later leaves the worlds as they were.
     """
 
     name: str
@@ -72,6 +73,7 @@ class Profile:
     turns: int = 0
     alone: bool = False
     leanings: Mapping[str, tuple[int, ...]] = field(default_factory=dict)
+    drawn: bool = True
 
 
 S = TypeVar("S")

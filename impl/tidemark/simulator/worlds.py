@@ -120,7 +120,7 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
     """The profile of a world, of the same class as these and with no other kinds of events."""
     number, _, change = world.partition(".")
     dice = Random(f"world {number}")
-    known: list[P] = list(profiles.values())
+    known: list[P] = [one for one in profiles.values() if one.drawn]
     calm = set.intersection(*[set(one.weights) for one in known])
     seen: dict[str, list[int]] = {}
     for profile in known:
@@ -175,9 +175,9 @@ def _factor(dice: Random) -> float:
 
 
 def _chances(profile: Profile) -> list[str]:
-    """The fields of a profile that a world draws: all but its name, its weights and leanings, and scripted
-    beginnings."""
-    return [one.name for one in fields(profile) if one.name not in ("name", "weights", "leanings", "prelude")]
+    """The fields of a profile that a world draws: all but its name, its weights and leanings, scripted beginnings, and
+    whether it is drawn from."""
+    return [one.name for one in fields(profile) if one.name not in ("name", "weights", "leanings", "drawn", "prelude")]
 
 
 def _chance(dice: Random, name: str, known: Sequence[Profile]) -> Any:

@@ -146,6 +146,7 @@ DEPOSED = ConsumerGroupProfile(
         "lose": 12,
     },
     heals=64,
+    drawn=False,
     stale=64,
     disconnects=128,
 )

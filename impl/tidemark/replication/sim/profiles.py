@@ -297,6 +297,7 @@ LATE_ANSWERS = ReplicationProfile(
     "late-answers",
     CROWDED.weights,
     heals=48,
+    drawn=False,
     prelude="""
         produce B r acks=all
         elect A
