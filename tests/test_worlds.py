@@ -61,7 +61,7 @@ def test_worlds_differ_in_which_kinds_of_events_exist_and_in_every_chance() -> N
         assert max(shares) > 4 * min(shares), kind
     assert {one.prelude for one in worlds} == {""}
     for field in dataclasses.fields(PROFILES["chaos"]):
-        if field.name not in ("name", "weights", "prelude"):
+        if field.name not in ("name", "weights", "drawn", "prelude"):
             assert len({repr(getattr(one, field.name)) for one in worlds}) > 1, field.name
 
 
