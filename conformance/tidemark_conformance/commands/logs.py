@@ -7,15 +7,17 @@ import re
 import sys
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from tidemark_conformance.audit.result import HOLDS, VIOLATION
 from tidemark_conformance.logs.files import Foreign, LogFile, found, printable
-from tidemark_conformance.logs.judging import Audited, Finding, audited
 from tidemark_conformance.logs.lines import line
 from tidemark_conformance.logs.rows import PROBLEM, Row, Selection, of_batch, problem_row, rows
 from tidemark_conformance.report import document
 from tidemark_conformance.report.paragraphs import counted
+
+if TYPE_CHECKING:
+    from tidemark_conformance.logs.judging import Audited, Finding
 
 UNUSABLE = 2
 WHAT = {"PartitionLog": "partition", "ProducerLog": "producer"}
@@ -76,6 +78,8 @@ def _heading(one: LogFile) -> str:
 
 def _audit(args: argparse.Namespace) -> int:
     """Audit; 1 for a finding, else 2 where anything could not be read. A torn tail is neither."""
+    from tidemark_conformance.logs.judging import audited
+
     told = audited(args.paths)
     document.write(_document(told), args.json)
     for one in told.slices:
