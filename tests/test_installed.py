@@ -43,7 +43,7 @@ REFUSED = [
     ("agree TwoPhase", AUDIT),
     ("bench --steps 1000", SPARK),
     ("verify", SPARK),
-    ("logs dump --records 00000000000000000000.log", "pip install 'tidemark[logs]'"),
+    ("logs dump --records codecs-0/00000000000000000000.log", "pip install 'tidemark[logs]'"),
     ("compile", "pip install 'tidemark[compile]'"),
     ("convert good.ndjson -o out.parquet", AUDIT),
     ("golden", "run this in a checkout of Tidemark"),
@@ -132,11 +132,13 @@ def run(python: Path, here: Path, command: str) -> subprocess.CompletedProcess[s
 
 @pytest.fixture
 def here(tmp_path: Path) -> Path:
-    """A folder with the foreign example's traces, and with a segment of a log."""
+    """A folder with the foreign example's traces, and with segments of two logs: plain batches, and all codecs."""
     for name in ("good", "bad"):
         (tmp_path / f"{name}.ndjson").write_bytes((ROOT / f"traces/examples/two_phase/{name}.ndjson").read_bytes())
     segment = Path("00000000000000000000.log")
     (tmp_path / segment).write_bytes((ROOT / "tests/real_logs/broker/stamped-0" / segment).read_bytes())
+    (tmp_path / "codecs-0").mkdir()
+    (tmp_path / "codecs-0" / segment).write_bytes((ROOT / "tests/real_logs/broker/codecs-0" / segment).read_bytes())
     return tmp_path
 
 
