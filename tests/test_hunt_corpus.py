@@ -1,4 +1,5 @@
-"""The corpus of a hunt: which beginnings and worlds it keeps, and which are drawn (docs/hunt.md)."""
+"""The corpus of a hunt: which beginnings and worlds it keeps, and which are drawn; and the runs that are recorded
+(docs/hunt.md)."""
 
 from __future__ import annotations
 
@@ -6,9 +7,16 @@ import re
 from collections import Counter
 from dataclasses import replace
 from random import Random
+from typing import Any
 
+import pytest
+from tidemark_conformance.audit.judge import batch_of, judge_for
 from tidemark_conformance.hunt.corpus import ALIKE, DEEPEST, MOST, REWOUND, TRAITS, Corpus, Item, Kind
+from tidemark_conformance.hunt.target import known_as, target
 from tidemark_conformance.hunt.yields import MOST_WORLDS, Yields
+from tidemark_conformance.paths import CHECKOUT
+from tidemark_conformance.registry import zoo
+from tidemark_conformance.report import hunted
 
 
 def test_a_corpus_is_bounded_and_gives_what_was_drawn_least() -> None:
@@ -120,3 +128,19 @@ def test_a_corpus_tells_how_often_each_beginning_was_drawn() -> None:
     driver.drew({kept[0].turn: 1, kept[3].turn: 2, ("plain", "9@1#2/"): 4})
     more = {kept[0].turn: 8, kept[3].turn: 9}
     assert all(item.drawn == drawn[item.turn] + more.get(item.turn, 7) for item in driver.items())
+
+
+RECORDED = [one for one in hunted.read(CHECKOUT / hunted.RECORD) if one["first"] is not None]
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("one", RECORDED, ids=lambda one: f"{one['number']}-{one['id']}")
+def test_the_run_that_a_hunt_recorded_still_shows_its_row(one: dict[str, Any]) -> None:
+    """docs/hunt.md shows where it was found: a change of the worlds must not leave the page behind."""
+    quarry = target(known_as(one["protocol"]), zoo.one(one["id"]).rules)
+    (part,) = quarry.parts
+    run = quarry.job(1).swarm(one["first"]["world"], one["first"]["seed"])[part.name]
+    kernels = judge_for(part.specification).kernels
+    batch = batch_of([""], [run.stream])
+    first = kernels.check(batch.data, batch.offsets, nodes=part.nodes).first[0]
+    assert first[kernels.checks.index(one["property"])] >= 0

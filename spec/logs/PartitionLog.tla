@@ -67,7 +67,7 @@ Next ==
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
-(* Properties *)
+(* Properties. By construction each is a conjunct of Next: a step that is refused so has a name. *)
 
 OffsetsIncrease       == [][Behind(batch')]_vars
 LeaderEpochsNeverFall == [][InLaterEpoch(batch')]_vars

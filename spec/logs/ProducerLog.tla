@@ -133,7 +133,7 @@ Next ==
 Spec == Init /\ [][Next]_vars
 
 -----------------------------------------------------------------------------
-(* Properties *)
+(* Properties. By construction each is a conjunct of Next: a step that is refused so has a name. *)
 
 ProducerEpochsNeverFall        == [][InLaterEpoch(batch')]_vars
 SequencesInOrderAndOnce        == [][InOrder(batch')]_vars

@@ -36,7 +36,7 @@ CONSTANTS
     Stallable,       \* the brokers whose fetcher may die
     LateTruncating,  \* the followers that may truncate later than they have checked the answer
     LateCounting,    \* the leaders that may count a fetch later than they have validated it
-    LateWaiting,     \* the leaders whose acks=all produces may wait later than they are appended, and be completed later than seen
+    LateWaiting,     \* the leaders whose acks=all produces may wait later than appended, and be completed when they lead no more
     Without          \* the safety rules that are not in force
 
 VARIABLES

@@ -16,7 +16,7 @@ from tidemark_conformance.lab.recorded import Recorded, entries_are, judged, see
 from tidemark_conformance.lab.schedule import Schedule, read, schedule
 
 RECORDED = Path(__file__).parent / "recorded" / "CAND-2"
-"""What a run of CAND-2 on Kafka 4.3.1 left: two logs, a few lines of a broker, the clients' answers."""
+"""The folder of a run of CAND-2 on Kafka 4.3.1: two logs, a few lines of a broker, the clients' answers."""
 
 SIMPLE = """
 find = "F"

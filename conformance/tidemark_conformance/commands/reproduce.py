@@ -75,7 +75,7 @@ def run(args: argparse.Namespace) -> int:
 
 
 def _prepared(version: str) -> Runtime:
-    """What is needed once: the jars, the driver, the archive of classes."""
+    """The jars, the driver and the archive of classes, made once."""
     jdk()
     with progress(f"Kafka {version}", "jars") as bar:
         jars = releases.fetched(version, bar.update)
@@ -119,7 +119,7 @@ def _list(args: argparse.Namespace, console: Console) -> int:
 
 
 def _require_empty(folder: Path | None) -> None:
-    """What a run leaves is evidence, so nothing else is in its folder."""
+    """A run leaves evidence, so nothing else is in its folder."""
     if folder is None:
         return
     with writable(folder):

@@ -250,7 +250,7 @@ def _keep(folder: Path, settings: Mapping[str, Any], found: Hunted) -> None:
         "actions": {part: one.tolist() for part, one in total.actions.items()},
         "rules": {part: one.tolist() for part, one in total.rules.items()},
     }
-    document.write_text(json.dumps({**kept, CHECKSUM: _checksum(json.loads(json.dumps(kept)))}), folder / STATE)
+    document.write_text(json.dumps({**kept, CHECKSUM: _checksum(kept)}), folder / STATE)
 
 
 def _read(kept: dict[str, Any]) -> Hunted:

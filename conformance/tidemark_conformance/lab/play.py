@@ -153,7 +153,7 @@ class _Player:
     def _look(
         self, condition: Condition, since: Mapping[str, int], left: float
     ) -> tuple[Seen, Mapping[str, Any] | None]:
-        """What is seen now, and the answer of a call."""
+        """The fact as it is seen now, and the answer of a call."""
         if condition.kind in ("ready", "exited"):
             process = self._running.process(condition.of[0])
             ended = condition.kind == "exited"

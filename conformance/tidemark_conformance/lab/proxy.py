@@ -56,14 +56,14 @@ class Proxy:
             threading.Thread(target=self._down, args=(client, broker), daemon=True).start()
 
     def _up(self, client: socket.socket, broker: socket.socket) -> None:
-        """What the client says, to the broker."""
+        """The client's bytes, to the broker."""
         with contextlib.suppress(OSError):
             while content := client.recv(AT_ONCE):
                 broker.sendall(content)
         _shut(broker)
 
     def _down(self, client: socket.socket, broker: socket.socket) -> None:
-        """What the broker says, to the client, but for what is lost."""
+        """The broker's bytes, to the client, but for those that are lost."""
         lost = False
         with contextlib.suppress(OSError):
             while content := broker.recv(AT_ONCE):

@@ -1,4 +1,4 @@
-"""What a run leaves in its folder, and what can be said of it: while it goes on, and long afterwards.
+"""The folder that a run leaves, and the facts that can be read off it: while it goes on, and long afterwards.
 
 nodes/<broker>/server.log, data/...     of each node: what it logged, and its logs
 clients/<client>.log                    what a client logged

@@ -1,4 +1,4 @@
-"""What runs a release of Kafka: its jars, the driver of its clients compiled by javac, and an archive of their classes.
+"""The runtime of a release of Kafka: its jars, the driver of its clients, compiled by javac, and an archive of classes.
 
 All processes have one class path, so that one archive (class-data sharing) serves them all. Without it a node takes
 twice the time to start. It is made from the classes that a small cluster has loaded (`lab/training.py`).

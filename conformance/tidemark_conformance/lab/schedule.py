@@ -119,7 +119,7 @@ class Client:
 
 @dataclass(frozen=True, slots=True)
 class Cluster:
-    """What is started. `brokers`: name -> id. `proxied`: clients reach each broker through a proxy."""
+    """The nodes that are started. `brokers`: name -> id. `proxied`: clients reach each broker through a proxy."""
 
     brokers: Mapping[str, int]
     topics: tuple[Topic, ...]

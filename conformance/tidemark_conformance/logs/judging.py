@@ -28,7 +28,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Judged:
-    """What was judged by one specification."""
+    """The traces and steps that one specification has judged."""
 
     specification: str
     traces: int

@@ -1,4 +1,4 @@
-"""What a file of a log directory holds, one row a batch, record or entry, in the order of the file.
+"""The content of a file of a log directory, one row a batch, record or entry, in the order of the file.
 
 A row is a JSON object: `file`, `at` (the byte), `kind`, then the fields by Kafka's names. What cannot be read is a row,
 too: of kind `problem`, with `problem` and `remedy`. Keys, values and other bytes are text where they are printable

@@ -40,8 +40,9 @@ MOST_INSTANCES = 64
 """The most values of one parameter that are tried one by one."""
 
 KEPT_BOUNDS = "KeptBounds"
-ANY_NUMBER = "AnyNumber"
 """The operator that names the capacities which a proof keeps."""
+ANY_NUMBER = "AnyNumber"
+"""The operator that names the numbers which a proof leaves open, each with its least value."""
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,9 @@ SHARES: Mapping[str, Sequence[Any]] = {
     "alone": (False, False, True),
 }
 """The values of a world's fields that are not drawn from those of profiles, in equal shares."""
+NOT_DRAWN = frozenset({"name", "weights", "leanings", "drawn", "prelude", "disconnects"})
+"""Fields of profiles that no world draws: weights and leanings have their own draws, nothing is scripted, and a field
+that came later would change every world that hunts have named (`disconnects`)."""
 PARTS = 256
 """The sum of a world's weights."""
 
@@ -175,9 +178,8 @@ def _factor(dice: Random) -> float:
 
 
 def _chances(profile: Profile) -> list[str]:
-    """The fields of a profile that a world draws: all but its name, its weights and leanings, scripted beginnings, and
-    whether it is drawn from."""
-    return [one.name for one in fields(profile) if one.name not in ("name", "weights", "leanings", "drawn", "prelude")]
+    """The fields of a profile that a world draws."""
+    return [one.name for one in fields(profile) if one.name not in NOT_DRAWN]
 
 
 def _chance(dice: Random, name: str, known: Sequence[Profile]) -> Any:

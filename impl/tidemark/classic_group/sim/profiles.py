@@ -168,6 +168,7 @@ DEPOSED = GroupProfile(
         "crash": 3,
     },
     heals=64,
+    drawn=False,
     stale=96,
     disconnects=128,
 )

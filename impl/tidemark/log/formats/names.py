@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 
 class Kind(Enum):
-    """What a file is, by its name."""
+    """The kind of a file, by its name."""
 
     SEGMENT = "segment"
     METADATA_SNAPSHOT = "metadata snapshot"
@@ -26,7 +26,7 @@ class Kind(Enum):
 
 
 class Status(Enum):
-    """What becomes of a file, by the end of its name."""
+    """The fate of a file, by the end of its name."""
 
     NORMAL = ""
     DELETED = ".deleted"
@@ -90,7 +90,7 @@ _MOVED = re.compile(r"(?P<topic>[\w.-]+?)-(?P<partition>\d+)\.[0-9a-f]{32}-(?P<s
 
 
 def file_name(name: str) -> FileName | None:
-    """What a file is; None if it is no file of a log directory."""
+    """The kind of a file; None if it is no file of a log directory."""
     status = Status.NORMAL
     if end := _END.fullmatch(name):
         name, status = end[1], Status(end[2])
