@@ -21,7 +21,7 @@ from tidemark_conformance.registry import zoo
 DATA = Path("docs") / "finds" / "finds.toml"
 """Where a checkout keeps what is known of its finds."""
 HEADER = ("find", "row", "effect", "on Kafka 4.3.1", "also", "by one command")
-PLAYED = ("command", "effect", "shown on Kafka")
+PLAYED = ("find", "effect", "shown on Kafka")
 NOT_RUN = "not run: a conjecture"
 WIDTH = 100
 """Of a ticket's text."""
@@ -90,7 +90,7 @@ def _table(lines: Iterable[Sequence[object]]) -> str:
 def played(found: list[Find]) -> str:
     """The table of the finds that a command plays, for the README."""
     rows = [
-        (f"`tidemark reproduce {one.id}`", one.title, ", ".join(filter(None, ("4.3.1", one.also))))
+        (f"[{one.id}](docs/finds/{one.id}.md)", one.title, ", ".join(filter(None, ("4.3.1", one.also))))
         for one in found
         if one.schedule
     ]
