@@ -303,6 +303,10 @@ TellNextId(record) == Case("TellNextId", record.nextPid # 0)
 \* told that its id is none (row 79).
 AwaitNextId(m, r) == Case("AwaitNextId", r.pid = m.nextPid)
 
+\* KAFKA-18464. Without it, in version 2, a producer that aborts its next transaction before the last one is complete is told that
+\* it is replaced, and ends (row 154).
+AwaitCompletion(m, r) == Case("AwaitCompletion", r.epoch = m.epoch)
+
 \* KIP-588. Without it a producer whose transaction has timed out, and that nobody has replaced, ends (row 92).
 AbortOnInvalidEpoch(reply) == Case("AbortOnInvalidEpoch", reply.error = "INVALID_PRODUCER_EPOCH")
 
@@ -387,8 +391,8 @@ ReadHighWatermarkOnce(p, slot) == Case("ReadHighWatermarkOnce", slot.end < highW
 AbortedListOfDelayedFetch(slot) == Case("AbortedListOfDelayedFetch", slot.delayed)
 
 Rules == {"EpochPerTransaction", "RequestOfCurrentEpoch", "BumpAfterDoubt", "FenceOpenTransaction", "FenceOnTimeOut",
-          "RotateOnFence", "BumpOnce", "TellNextId", "AwaitNextId", "AbortOnInvalidEpoch", "FenceOnce", "AcceptEarlierTime",
-          "CompleteOnce", "CompleteAfterMarkers", "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad",
+          "RotateOnFence", "BumpOnce", "TellNextId", "AwaitNextId", "AwaitCompletion", "AbortOnInvalidEpoch", "FenceOnce",
+          "AcceptEarlierTime", "CompleteOnce", "CompleteAfterMarkers", "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad",
           "PersistLastEpoch", "ActOnCommitted", "CancelOwnEntry",
           "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "EpochNotOlder", "TrackMarkerTime", "MarkerOfItsTransaction",
           "AcceptRepeatedMarker", "CoordinatorNotOlder", "AwaitMarker", "ReadHighWatermarkOnce",
@@ -474,6 +478,7 @@ EndVerdictV2(b, r) ==
     ELSE IF pending[b] # "none" THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF AwaitNextId(m, r) THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF r.pid # m.pid /\ ~overflow THEN "INVALID_PRODUCER_ID_MAPPING"
+    ELSE IF m.state \in Prepared /\ AwaitCompletion(m, r) THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF ~valid THEN "PRODUCER_FENCED"
     ELSE IF m.state = "Ongoing" THEN "APPEND"
     ELSE IF m.state \in Prepared THEN IF ResultOf(m.state) = r.result THEN "CONCURRENT_TRANSACTIONS" ELSE "INVALID_TXN_STATE"

@@ -166,6 +166,24 @@ TimedOutGoesOnStep ==
             \/ client'[c].state # "FATAL_ERROR"
 TimedOutGoesOn == [][TimedOutGoesOnStep]_vars
 
+\* No other process has taken the producer id and epoch that this request names: they are the log's, or follow with its completion.
+IsCurrent(r) ==
+    \/ r.pid = stored.pid /\ r.epoch = stored.epoch
+    \/ stored.nextPid # 0 /\ r.pid = stored.nextPid /\ r.epoch = 0
+
+\* Version 2: no coordinator and no partition ends a process that nobody has replaced, as long as no deposed coordinator answers in
+\* the elected one's place. An EndTxn receives no error that ends the process, and a batch none that says that it is fenced. Exempt is
+\* a process that is an epoch behind: its transaction has timed out (TimedOutGoesOn), it has not heard of its own decision, or its
+\* own late InitProducerId has taken the next epoch. In version 1 a fence that could not be written refuses the current epoch, too.
+FencedIsReplacedStep ==
+    V2 /\ (\A b \in Brokers : Serving(b) => Acting(b)) =>
+        /\ \A c \in Clients :
+            (rpc[c].type = "request" /\ rpc'[c].type = "reply") => ~IsCurrent(rpc[c]) \/ rpc'[c].error \notin FatalErrors
+        /\ \A c \in Clients, p \in Partitions :
+            (IsOpen(produce[c][p]) /\ produce'[c][p].type = "reply") =>
+                ~IsCurrent(produce[c][p]) \/ produce'[c][p].error \notin {"INVALID_PRODUCER_EPOCH", "INVALID_PRODUCER_ID_MAPPING"}
+FencedIsReplaced == [][FencedIsReplacedStep]_vars
+
 \* A client that repeats the InitProducerId of the log's last record is not told that it is replaced: no other
 \* client has asked since. The last epoch of a producer id is exempt, because Kafka knows no repetition there.
 RetryIsNotFencedStep ==

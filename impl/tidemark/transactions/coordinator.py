@@ -283,6 +283,8 @@ class TransactionCoordinator:
         overflow = self._is_before_overflow(request)
         if request.producer_id != value.producer_id and not overflow:
             return CoordinatorResponse(Errors.INVALID_PRODUCER_ID_MAPPING)
+        if state.decided and self._rules.await_completion(request.producer_epoch, value.producer_epoch):
+            return CoordinatorResponse(Errors.CONCURRENT_TRANSACTIONS)
         if not self._is_valid_epoch(request, overflow):
             return CoordinatorResponse(Errors.PRODUCER_FENCED)
         if state is TransactionState.ONGOING:

@@ -85,6 +85,13 @@ def await_next_id(producer_id: int, next_producer_id: int) -> bool:
 
 
 @case
+def await_completion(epoch: int, known_epoch: int) -> bool:
+    """KAFKA-18464: a producer that ends its next transaction waits until the last one is complete (TV2). Without it,
+    when it aborts one in which nothing was written, it is told that it is replaced, and ends (row 154)."""
+    return epoch == known_epoch
+
+
+@case
 def abort_on_invalid_epoch(error: Errors) -> bool:
     """KIP-588: a partition that refuses an epoch does not know whether the process was replaced or timed out; it may
     abort. Without it the process ends (row 92)."""
@@ -253,6 +260,7 @@ class Rules:
     bump_once: Callable[[bool], bool] = bump_once
     tell_next_id: Callable[[int], bool] = tell_next_id
     await_next_id: Callable[[int, int], bool] = await_next_id
+    await_completion: Callable[[int, int], bool] = await_completion
     abort_on_invalid_epoch: Callable[[Errors], bool] = abort_on_invalid_epoch
     fence_once: Callable[[bool], bool] = fence_once
     accept_earlier_time: Callable[[int, int], bool] = accept_earlier_time
