@@ -342,6 +342,12 @@ PersistLastEpoch(m) == Case("PersistLastEpoch", m.lastEpoch # -1)
 \* its successor decides anew, the other way (CAND-2, row 94).
 ActOnCommitted(b) == Guard("ActOnCommitted", unreplicated[b] = <<>>)
 
+\* This project's; Kafka 4.x lacks it. What a coordinator answers without a record is the elected coordinator's answer. (A broker makes
+\* sure of that with a record of its coordinator epoch that has committed since the request came.) Without it one that was deposed
+\* answers from its memory, and ends a process that nobody has replaced. In version 1 it tells a client that a transaction is
+\* committed that is aborted (CAND-22, row 155).
+AnswerOfElected(b) == Guard("AnswerOfElected", Acting(b))
+
 \* KAFKA-16352. Without it the reply to a marker of an older coordinator epoch ends the sending of the present one (row 83).
 CancelOwnEntry(b, reply) == Guard("CancelOwnEntry", sending[b] = reply.coordinatorEpoch)
 
@@ -393,7 +399,7 @@ AbortedListOfDelayedFetch(slot) == Case("AbortedListOfDelayedFetch", slot.delaye
 Rules == {"EpochPerTransaction", "RequestOfCurrentEpoch", "BumpAfterDoubt", "FenceOpenTransaction", "FenceOnTimeOut",
           "RotateOnFence", "BumpOnce", "TellNextId", "AwaitNextId", "AwaitCompletion", "AbortOnInvalidEpoch", "FenceOnce",
           "AcceptEarlierTime", "CompleteOnce", "CompleteAfterMarkers", "ClearPendingOnFailure", "KeepPendingOnRetry", "ResumeOnLoad",
-          "PersistLastEpoch", "ActOnCommitted", "CancelOwnEntry",
+          "PersistLastEpoch", "ActOnCommitted", "AnswerOfElected", "CancelOwnEntry",
           "VerifyTransaction", "VerificationGuard", "OngoingOfItsEpoch", "EpochNotOlder", "TrackMarkerTime", "MarkerOfItsTransaction",
           "AcceptRepeatedMarker", "CoordinatorNotOlder", "AwaitMarker", "ReadHighWatermarkOnce",
           "AbortedListOfDelayedFetch"}
@@ -402,14 +408,18 @@ Rules == {"EpochPerTransaction", "RequestOfCurrentEpoch", "BumpAfterDoubt", "Fen
 FlawActions == {"SendAddPartitions", "SendAddOffsets", "ReceiveAddPartitions", "AppendAddPartitions"}
 
 \* Baselines: Kafka 4.x with transaction.version 2; the same with version 1; Kafka before 3.6.
-KafkaAsShipped == {"ActOnCommitted", "PersistLastEpoch"}
-TransactionV1  == {"ActOnCommitted", "PersistLastEpoch", "EpochPerTransaction"}
-TransactionV0  == {"ActOnCommitted", "PersistLastEpoch", "EpochPerTransaction", "VerifyTransaction", "VerificationGuard"}
+KafkaAsShipped == {"ActOnCommitted", "AnswerOfElected", "PersistLastEpoch"}
+TransactionV1  == {"ActOnCommitted", "AnswerOfElected", "PersistLastEpoch", "EpochPerTransaction"}
+TransactionV0  == {"ActOnCommitted", "AnswerOfElected", "PersistLastEpoch", "EpochPerTransaction", "VerifyTransaction",
+                   "VerificationGuard"}
 
 -----------------------------------------------------------------------------
 (* The coordinator's verdicts and records (TransactionCoordinator, TransactionMetadata) *)
 
 RpcOf(c, late) == IF late THEN lateRpc[c] ELSE rpc[c]
+
+\* b's answer, where the verdict is none that appends a record.
+AnswerOf(b, verdict) == IF verdict \in Errors /\ ~AnswerOfElected(b) THEN "NOT_COORDINATOR" ELSE verdict
 
 InitVerdict(b, r) ==
     LET m == metadata[b] IN
@@ -450,7 +460,7 @@ VerifyVerdict(b, r, p) ==
     ELSE IF m.state \in Prepared THEN "CONCURRENT_TRANSACTIONS"
     ELSE IF p \in m.partitions THEN "NONE"
     ELSE "TRANSACTION_ABORTABLE"
-VerificationVerdict(b, r, p) == IF V2 THEN AddVerdict(b, r, p) ELSE VerifyVerdict(b, r, p)
+VerificationVerdict(b, r, p) == AnswerOf(b, IF V2 THEN AddVerdict(b, r, p) ELSE VerifyVerdict(b, r, p))
 
 AddRecord(m, p) ==
     [state |-> "Ongoing", pid |-> m.pid, previousPid |-> m.pid, nextPid |-> m.nextPid, epoch |-> m.epoch,
@@ -510,9 +520,9 @@ CompleteRecord(m) ==
      lastEpoch |-> m.lastEpoch]
 
 RpcVerdict(b, r) ==
-    CASE r.kind = "init" -> InitVerdict(b, r)
-      [] r.kind = "add"  -> AddVerdict(b, r, CHOOSE p \in r.partitions : TRUE)
-      [] OTHER           -> EndVerdict(b, r)
+    AnswerOf(b, CASE r.kind = "init" -> InitVerdict(b, r)
+                  [] r.kind = "add"  -> AddVerdict(b, r, CHOOSE p \in r.partitions : TRUE)
+                  [] OTHER           -> EndVerdict(b, r))
 
 Parked(kind, b, partitions) == [type |-> "parked", kind |-> kind, broker |-> b, partitions |-> partitions]
 RpcReply(kind, error, pid, e, partitions) ==

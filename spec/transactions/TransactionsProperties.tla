@@ -146,13 +146,11 @@ ProducerEpochAdvancesStep ==
     stored'.pid > stored.pid \/ (stored'.pid = stored.pid /\ stored'.epoch >= stored.epoch)
 ProducerEpochAdvances == [][ProducerEpochAdvancesStep]_vars
 
-\* The coordinator does not refuse the producer id that it has told a client, as long as no other broker answers in its place.
+\* No coordinator refuses the producer id that a client was told, and that follows with the completion.
 NextIdIsKnownStep ==
-    (\A b \in Brokers : Serving(b) => Acting(b)) =>
-        \A c \in Clients, p \in Partitions :
-            (produce[c][p].type = "verifying" /\ produce'[c][p].type = "reply" /\ Serving(leaderAndEpoch.broker)) =>
-                (produce'[c][p].error = "INVALID_PRODUCER_ID_MAPPING" =>
-                   metadata[leaderAndEpoch.broker].nextPid # produce[c][p].pid)
+    \A c \in Clients, p \in Partitions :
+        (produce[c][p].type = "verifying" /\ produce'[c][p].type = "reply") =>
+            (produce'[c][p].error = "INVALID_PRODUCER_ID_MAPPING" => stored.nextPid # produce[c][p].pid)
 NextIdIsKnown == [][NextIdIsKnownStep]_vars
 
 \* A partition that refuses the epoch of a batch does not end a process whose transaction was aborted for it, and that may yet go
@@ -171,12 +169,12 @@ IsCurrent(r) ==
     \/ r.pid = stored.pid /\ r.epoch = stored.epoch
     \/ stored.nextPid # 0 /\ r.pid = stored.nextPid /\ r.epoch = 0
 
-\* Version 2: no coordinator and no partition ends a process that nobody has replaced, as long as no deposed coordinator answers in
-\* the elected one's place. An EndTxn receives no error that ends the process, and a batch none that says that it is fenced. Exempt is
-\* a process that is an epoch behind: its transaction has timed out (TimedOutGoesOn), it has not heard of its own decision, or its
-\* own late InitProducerId has taken the next epoch. In version 1 a fence that could not be written refuses the current epoch, too.
+\* Version 2: a process that nobody has replaced is not told that it is fenced. A coordinator answers it no error that ends it, and a
+\* partition none of producer id or epoch. Exempt is a process that is an epoch behind. Its transaction has timed out
+\* (TimedOutGoesOn), or it has not heard of its own decision, or a late copy of its own InitProducerId has taken the next epoch. In
+\* version 1 a fence that could not be written refuses the current epoch, too.
 FencedIsReplacedStep ==
-    V2 /\ (\A b \in Brokers : Serving(b) => Acting(b)) =>
+    V2 =>
         /\ \A c \in Clients :
             (rpc[c].type = "request" /\ rpc'[c].type = "reply") => ~IsCurrent(rpc[c]) \/ rpc'[c].error \notin FatalErrors
         /\ \A c \in Clients, p \in Partitions :
@@ -189,7 +187,8 @@ FencedIsReplaced == [][FencedIsReplacedStep]_vars
 RetryIsNotFencedStep ==
     LET record == LogEnd(leaderAndEpoch.broker) IN
     \A c \in Clients :
-        (IsRequest(rpc[c], leaderAndEpoch.broker, "init") /\ rpc'[c].type = "reply" /\ Acting(leaderAndEpoch.broker)) =>
+        (rpc[c].type = "request" /\ rpc'[c].type = "reply") =>
+            \/ rpc[c].kind # "init"
             \/ record.state # "Empty" \/ Exhausted(record.epoch)
             \/ rpc[c].pid # record.previousPid \/ rpc[c].epoch # record.lastEpoch
             \/ rpc'[c].error # "PRODUCER_FENCED"

@@ -135,8 +135,14 @@ class TransactionCoordinator:
 
     # --- what needs no record ---------------------------------------------------------------------------------------
 
-    def answer_rpc(self, request: CoordinatorRequest) -> CoordinatorResponse | None:
-        """The answer to a request that changes nothing; None: it is handled by appending a record."""
+    def answer_rpc(self, request: CoordinatorRequest, elected: bool) -> CoordinatorResponse | None:
+        """The answer to a request that changes nothing; None: it is handled by appending a record. `elected`: this
+        broker still leads the partition, as its log has made sure."""
+        answer = self._answer(request)
+        kept = answer is None or self._rules.answer_of_elected(elected)
+        return answer if kept else CoordinatorResponse(Errors.NOT_COORDINATOR)
+
+    def _answer(self, request: CoordinatorRequest) -> CoordinatorResponse | None:
         if isinstance(request, InitProducerIdRequest):
             verdict = self.init_verdict(request)
             return CoordinatorResponse(verdict) if isinstance(verdict, Errors) else None
@@ -238,9 +244,13 @@ class TransactionCoordinator:
         )
         return self._prepare(record, token)
 
-    def verify_partition(self, request: AddPartitionsToTxnRequest) -> Errors | None:
+    def verify_partition(self, request: AddPartitionsToTxnRequest, elected: bool) -> Errors | None:
         """The reply to a partition's leader that asks whether a batch's transaction is open there (KIP-890). NONE, an
-        error, or None where the partition must be added first (TV2)."""
+        error, or None where the partition must be added first (TV2). `elected`: as of `answer_rpc`."""
+        error = self._verification_error(request)
+        return error if error is None or self._rules.answer_of_elected(elected) else Errors.NOT_COORDINATOR
+
+    def _verification_error(self, request: AddPartitionsToTxnRequest) -> Errors | None:
         if self._tv2:
             error = self.add_partitions_error(request)
             return None if error is Errors.NONE and not self._is_open_at(request.partition) else error

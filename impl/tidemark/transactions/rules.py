@@ -163,6 +163,14 @@ def act_on_committed(unreplicated: int) -> bool:
 
 
 @guard
+def answer_of_elected(elected: bool) -> bool:
+    """This project's; Kafka 4.x lacks it: what a coordinator answers without a record is the elected coordinator's
+    answer. Without it one that was deposed answers from its memory, and ends a process that nobody has replaced; in TV1
+    it tells a client that an aborted transaction is committed (CAND-22, row 155)."""
+    return elected
+
+
+@guard
 def cancel_own_entry(entry_epoch: int, answered_epoch: int) -> bool:
     """KAFKA-16352: an answer to an older coordinator epoch removes what that epoch had to send, nothing newer. Without
     it the markers of the current epoch are never sent (row 83)."""
@@ -271,6 +279,7 @@ class Rules:
     resume_on_load: Callable[[TransactionState], bool] = resume_on_load
     persist_last_epoch: Callable[[int], bool] = persist_last_epoch
     act_on_committed: Callable[[int], bool] = act_on_committed
+    answer_of_elected: Callable[[bool], bool] = answer_of_elected
     cancel_own_entry: Callable[[int, int], bool] = cancel_own_entry
     verify_transaction: Callable[[bool], bool] = verify_transaction
     verification_guard: Callable[[object, object], bool] = verification_guard

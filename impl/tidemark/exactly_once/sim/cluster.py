@@ -260,7 +260,7 @@ class ExactlyOnceCluster(ExactlyOnceState):
         if question is None:
             return Errors.NONE
         coordinator = self.coordinators[i]
-        error = coordinator.verify_partition(question)
+        error = coordinator.verify_partition(question, True)
         if error is not None:
             return heeded(self.rules, error)
         self._written(i, coordinator.append_add_partitions(question, None))

@@ -42,7 +42,7 @@ class TransactionCluster(Processes):
         coordinator, token = self.coordinators[broker], None if late else exchange
         if late:
             self.late_rpc[client] = None
-        response = coordinator.answer_rpc(request)
+        response = coordinator.answer_rpc(request, self._acting(broker))
         if response is not None:
             exchange.response = response
             self.recorder.did("AnswerRpc", broker, client, late)
@@ -63,6 +63,10 @@ class TransactionCluster(Processes):
         self._append(broker, record)
         self.recorder.did(action, broker, client, late)
         return True
+
+    def _acting(self, broker: Broker) -> bool:
+        """Whether what a broker appends may commit."""
+        return self.log.leader == broker and self.coordinators[broker].epoch == self.log.epoch
 
     def _append(self, broker: Broker, record: TransactionLogValue) -> None:
         """A coordinator's record is in its own log."""
@@ -97,7 +101,7 @@ class TransactionCluster(Processes):
             return False
         request = leader.verification_of(exchange)
         coordinator = self.coordinators[broker]
-        error = coordinator.verify_partition(request)
+        error = coordinator.verify_partition(request, self._acting(broker))
         if error is None:
             exchange.broker = broker
             self._append(broker, coordinator.append_add_partitions(request, exchange))
@@ -193,7 +197,7 @@ class TransactionCluster(Processes):
     def resign(self, broker: Broker) -> bool:
         """A coordinator hears that it was deposed."""
         coordinator = self.coordinators[broker]
-        if not coordinator.serving or (self.log.leader == broker and coordinator.epoch == self.log.epoch):
+        if not coordinator.serving or self._acting(broker):
             return False
         self.log.unreplicated[broker] = []
         self.earlier_timestamp[broker], self.pending_complete_txn[broker] = False, None
@@ -370,11 +374,7 @@ class TransactionCluster(Processes):
     def _may_outlive(self, partition: int, producer_id: int) -> bool:
         """Whether a deposed coordinator has not heard of that, or a batch or marker of a producer is under way to a
         partition, or is being verified there."""
-        leader = self.log
-        if any(
-            one.serving and not (leader.leader == broker and one.epoch == leader.epoch)
-            for broker, one in enumerate(self.coordinators)
-        ):
+        if any(one.serving and not self._acting(broker) for broker, one in enumerate(self.coordinators)):
             return True
         markers = [slots[partition] for slots in (*self.marker, *self.late_marker)]
         if any(one is not None and one.under_way and one.request.producer_id == producer_id for one in markers):
