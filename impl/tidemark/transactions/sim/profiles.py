@@ -209,6 +209,16 @@ OVERTAKEN = TransactionProfile(
 )
 """Transactions are short, and copies of their markers arrive while a batch of a later one is verified."""
 
+STALE = TransactionProfile(
+    "stale",
+    {**CALM, "client": 90, "log": 90, "marker": 90, "elect": 3, "time_out": 6, "late_batch": 4, "straggle": 8},
+    heals=64,
+    drawn=False,
+    stale=128,
+    rivals=0,
+)
+"""A deposed coordinator never hears of it before the healing, and half of all requests go to one."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -229,6 +239,7 @@ PROFILES = {
         LATE_OFFSETS,
         UNHEARD,
         OVERTAKEN,
+        STALE,
         TransactionProfile("calm", CALM, heals=256, stale=0, rivals=2),
     )
 }
