@@ -33,7 +33,7 @@ def folder(place: Path, **settings: Any) -> Path:
 def test_named_sets_of_rules_are_found(transactions: Specification) -> None:
     found = baselines(transactions)
     assert sorted(found) == ["KafkaAsShipped", "TransactionV0", "TransactionV1"]
-    assert found["TransactionV1"] == {"ActOnCommitted", "PersistLastEpoch", "EpochPerTransaction"}
+    assert found["TransactionV1"] == {"ActOnCommitted", "AnswerOfElected", "PersistLastEpoch", "EpochPerTransaction"}
 
 
 @pytest.mark.parametrize(

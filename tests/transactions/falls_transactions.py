@@ -92,7 +92,7 @@ MARKER = marker(2, "COMMIT")
 ANSWER = record(type='"reply"', kind='"end"', error='"NONE"', pid="1", epoch="2", partitions="{}")
 ROTATES = {
     **GOOD,
-    "metadata[b1].nextPid": "2",
+    "stored.nextPid": "2",
     "produce[c1][p1]": record({"type": '"verifying"', **BATCH, "guard": "TRUE"}, pid="2"),
 }
 TIMED_OUT = {
@@ -132,6 +132,26 @@ BEGUN = {
     "rpc[c1]": record(ASKED, result='"ABORT"'),
 }
 """Epoch 2 was given to the producer of epoch 1, which asks again."""
+
+ENDS = {
+    "type": '"request"',
+    "kind": '"end"',
+    "broker": "b1",
+    "pid": "1",
+    "epoch": "2",
+    "partitions": "{}",
+    "result": '"ABORT"',
+}
+ABORTS = {**GOOD, "rpc[c1]": record(ENDS)}
+"""The second transaction's decision has given epoch 2 to the producer, which aborts the next one."""
+WAIT = {
+    "type": '"reply"',
+    "kind": '"end"',
+    "error": '"CONCURRENT_TRANSACTIONS"',
+    "pid": "0",
+    "epoch": "-1",
+    "partitions": "{}",
+}
 
 QUIET = {**READ, **COMPLETE, "sending[b1]": "0"}
 TWICE = {**GOOD, "log[p1]": sequence(*LOG, data(1, 1, 2)), "entry[p1][1].sequence": "1"}
@@ -353,6 +373,34 @@ TABLE = Table(
             {"client[c1].state": '"FATAL_ERROR"'},
             good=TIMED_OUT,
             step={"client[c1].state": '"ABORTABLE_ERROR"', "produce[c1][p1]": record(type='"idle"')},
+        ),
+        Fall(
+            "FencedIsReplaced",
+            "who aborts its next transaction is told that it is replaced",
+            {"rpc[c1].error": '"PRODUCER_FENCED"'},
+            good=ABORTS,
+            step={"rpc[c1]": record(WAIT)},
+        ),
+        Fall(
+            "FencedIsReplaced",
+            "who commits is told that there is nothing to commit",
+            {"rpc[c1].error": '"INVALID_TXN_STATE"'},
+            good={**ONGOING, "rpc[c1]": record(ENDS, epoch="1", result='"COMMIT"')},
+            step={"rpc[c1]": record(WAIT, error='"NOT_COORDINATOR"')},
+        ),
+        Fall(
+            "FencedIsReplaced",
+            "who has the next producer id is told that it is replaced",
+            {"rpc[c1].error": '"PRODUCER_FENCED"'},
+            good={**GOOD, "stored.nextPid": "2", "rpc[c1]": record(ENDS, pid="2", epoch="0")},
+            step={"rpc[c1]": record(WAIT)},
+        ),
+        Fall(
+            "FencedIsReplaced",
+            "a batch of the current epoch is refused for its epoch",
+            {"produce[c1][p1].error": '"INVALID_PRODUCER_EPOCH"'},
+            good={**ONGOING, "produce[c1][p1]": record({"type": '"verifying"', **BATCH, "guard": "TRUE"})},
+            step={"produce[c1][p1]": record(REFUSED, error='"NOT_COORDINATOR"')},
         ),
         Fall(
             "DecisionStands",

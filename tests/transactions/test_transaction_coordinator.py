@@ -66,7 +66,7 @@ def completed(one: TransactionCoordinator) -> TransactionLogValue:
 
 def end(one: TransactionCoordinator, epoch: int, committed: bool) -> TransactionLogValue:
     request = EndTxnRequest(1, epoch, committed)
-    assert one.answer_rpc(request) is None
+    assert one.answer_rpc(request, True) is None
     return one.append_end_txn(request, "token")
 
 
@@ -82,11 +82,23 @@ def test_a_log_that_is_not_replicated_is_loaded_without_the_rule_only(rules: Rul
 def test_who_does_not_serve_sends_everybody_away() -> None:
     one = TransactionCoordinator(Rules(), LAST_EPOCH, ProducerIdManager(1))
     for request in (NEW, AddPartitionsToTxnRequest(1, 0, 0), EndTxnRequest(1, 0, True)):
-        assert one.answer_rpc(request) == NOT_COORDINATOR
-    assert one.verify_partition(AddPartitionsToTxnRequest(1, 0, 0)) is Errors.NOT_COORDINATOR
+        assert one.answer_rpc(request, True) == NOT_COORDINATOR
+    assert one.verify_partition(AddPartitionsToTxnRequest(1, 0, 0), True) is Errors.NOT_COORDINATOR
     assert one.abort_timed_out_transaction() is None
     assert one.send_marker(0) is None
     assert one.may_complete() is None
+
+
+@pytest.mark.parametrize(("without", "answers"), [((), False), (("AnswerOfElected",), True)])
+def test_a_deposed_one_answers_nothing_from_memory(without: tuple[str, ...], answers: bool) -> None:
+    one = ongoing(2, PROTOCOL.rules_without(set(without)))
+    fenced = CoordinatorResponse(Errors.PRODUCER_FENCED)
+    assert one.answer_rpc(EndTxnRequest(1, 3, True), False) == (fenced if answers else NOT_COORDINATOR)
+    known = AddPartitionsToTxnRequest(1, 2, 0)
+    assert one.answer_rpc(known, False) == (CoordinatorResponse(Errors.NONE) if answers else NOT_COORDINATOR)
+    assert one.verify_partition(known, False) is (Errors.NONE if answers else Errors.NOT_COORDINATOR)
+    assert one.answer_rpc(EndTxnRequest(1, 2, True), False) is None, "a record that does not commit harms nobody"
+    assert one.verify_partition(known._replace(partition=2), False) is None
 
 
 class TestInitProducerId:
@@ -94,7 +106,7 @@ class TestInitProducerId:
         one = coordinator(epoch=2)
         record = one.append_init_producer_id(NEW, "token")
         assert one.value.producer_epoch == 2
-        assert one.answer_rpc(NEW) == CONCURRENT
+        assert one.answer_rpc(NEW, True) == CONCURRENT
         assert answered(one, record) == CoordinatorResponse(Errors.NONE, 1, 3)
         assert one.value.producer_epoch == 3
 
@@ -104,8 +116,8 @@ class TestInitProducerId:
         record = one.fence_producer("token")
         assert (record.state, record.producer_epoch) == (TransactionState.PREPARE_ABORT, 3)
         assert answered(one, record) == CONCURRENT
-        assert one.answer_rpc(NEW) == CONCURRENT
-        assert one.answer_rpc(EndTxnRequest(1, 1, True)) == CoordinatorResponse(Errors.PRODUCER_FENCED)
+        assert one.answer_rpc(NEW, True) == CONCURRENT
+        assert one.answer_rpc(EndTxnRequest(1, 1, True), True) == CoordinatorResponse(Errors.PRODUCER_FENCED)
 
     def test_who_did_not_hear_of_its_epoch_gets_it_again(self) -> None:
         asked = InitProducerIdRequest(1, 2)
@@ -154,12 +166,12 @@ class TestAddPartitions:
     def test_the_first_partition_begins_the_transaction(self) -> None:
         one = coordinator()
         request = AddPartitionsToTxnRequest(1, 0, 1)
-        assert one.answer_rpc(request) is None
+        assert one.answer_rpc(request, True) is None
         record = one.append_add_partitions(request, "token")
         assert one.value.state is TransactionState.EMPTY
         assert answered(one, record) == CoordinatorResponse(Errors.NONE)
         assert (one.value.state, one.value.partitions) == (TransactionState.ONGOING, {1})
-        assert one.answer_rpc(request) == CoordinatorResponse(Errors.NONE)
+        assert one.answer_rpc(request, True) == CoordinatorResponse(Errors.NONE)
 
     def test_errors_come_in_kafkas_order(self) -> None:
         one = ongoing(2)
@@ -170,11 +182,11 @@ class TestAddPartitions:
 
     def test_a_partition_is_verified_and_in_version_2_added(self) -> None:
         asked = AddPartitionsToTxnRequest(1, 0, 1)
-        assert ongoing().verify_partition(asked) is Errors.NONE
-        assert coordinator().verify_partition(asked) is None
-        assert coordinator(rules=TV1).verify_partition(asked) is Errors.TRANSACTION_ABORTABLE
-        assert ongoing(rules=TV1).verify_partition(asked) is Errors.NONE
-        assert ongoing(1, TV1).verify_partition(asked) is Errors.PRODUCER_FENCED
+        assert ongoing().verify_partition(asked, True) is Errors.NONE
+        assert coordinator().verify_partition(asked, True) is None
+        assert coordinator(rules=TV1).verify_partition(asked, True) is Errors.TRANSACTION_ABORTABLE
+        assert ongoing(rules=TV1).verify_partition(asked, True) is Errors.NONE
+        assert ongoing(1, TV1).verify_partition(asked, True) is Errors.PRODUCER_FENCED
 
 
 class TestEndTxn:
@@ -196,25 +208,38 @@ class TestEndTxn:
         one = ongoing(2, rules)
         sent = EndTxnRequest(1, 2, True)
         first = answered(one, end(one, 2, True))
-        assert one.answer_rpc(sent) == CONCURRENT
-        assert one.answer_rpc(sent._replace(committed=False)) == CoordinatorResponse(Errors.INVALID_TXN_STATE)
+        assert one.answer_rpc(sent, True) == CONCURRENT
+        assert one.answer_rpc(sent._replace(committed=False), True) == CoordinatorResponse(Errors.INVALID_TXN_STATE)
         for partition in (0, 1):
             one.receive_marker_reply(partition, WriteTxnMarkersResponse(3, Errors.NONE))
         one.commit_record(completed(one))
-        assert one.answer_rpc(sent) == first
-        assert one.answer_rpc(sent._replace(committed=False)) == CoordinatorResponse(Errors.INVALID_TXN_STATE)
+        assert one.answer_rpc(sent, True) == first
+        assert one.answer_rpc(sent._replace(committed=False), True) == CoordinatorResponse(Errors.INVALID_TXN_STATE)
 
     def test_a_late_one_ends_a_later_transaction_in_version_1_only(self) -> None:
         late = EndTxnRequest(1, 2, True)
-        assert ongoing(2, TV1).answer_rpc(late) is None  # KAFKA-17754
-        assert ongoing(3).answer_rpc(late) == CoordinatorResponse(Errors.PRODUCER_FENCED)
+        assert ongoing(2, TV1).answer_rpc(late, True) is None  # KAFKA-17754
+        assert ongoing(3).answer_rpc(late, True) == CoordinatorResponse(Errors.PRODUCER_FENCED)
+
+    @pytest.mark.parametrize(
+        ("without", "error"),
+        [((), Errors.CONCURRENT_TRANSACTIONS), (("AwaitCompletion",), Errors.PRODUCER_FENCED)],
+    )
+    def test_who_ends_the_next_one_waits_for_the_completion(self, without: tuple[str, ...], error: Errors) -> None:
+        one = ongoing(2, PROTOCOL.rules_without(set(without)))
+        answered(one, end(one, 2, True))
+        assert one.answer_rpc(EndTxnRequest(1, 3, False), True) == CoordinatorResponse(error)
+        assert one.answer_rpc(EndTxnRequest(1, 4, False), True) == CoordinatorResponse(Errors.PRODUCER_FENCED)
+        assert one.answer_rpc(EndTxnRequest(1, 2, True), True) == CONCURRENT, "who repeats the first is told the same"
 
     def test_nothing_may_be_aborted_in_version_2(self) -> None:
         nothing = EndTxnRequest(1, 2, False)
-        assert coordinator(epoch=2).answer_rpc(nothing) is None
-        assert coordinator(TransactionState.COMPLETE_COMMIT, 2).answer_rpc(nothing) is None
-        assert coordinator(epoch=2, rules=TV1).answer_rpc(nothing) == CoordinatorResponse(Errors.INVALID_TXN_STATE)
-        assert coordinator(epoch=2).answer_rpc(nothing._replace(committed=True)) == CoordinatorResponse(
+        assert coordinator(epoch=2).answer_rpc(nothing, True) is None
+        assert coordinator(TransactionState.COMPLETE_COMMIT, 2).answer_rpc(nothing, True) is None
+        assert coordinator(epoch=2, rules=TV1).answer_rpc(nothing, True) == CoordinatorResponse(
+            Errors.INVALID_TXN_STATE
+        )
+        assert coordinator(epoch=2).answer_rpc(nothing._replace(committed=True), True) == CoordinatorResponse(
             Errors.INVALID_TXN_STATE
         )
 
@@ -228,7 +253,7 @@ class TestEndTxn:
         assert (record.producer_id, record.producer_epoch, record.previous_producer_id) == (NEW_ID, 0, 1)
         assert record.last_producer_epoch == LAST_EPOCH - 1
         one.commit_record(record)
-        repeated = one.answer_rpc(EndTxnRequest(1, LAST_EPOCH - 1, True))
+        repeated = one.answer_rpc(EndTxnRequest(1, LAST_EPOCH - 1, True), True)
         assert repeated == CoordinatorResponse(Errors.NONE, NEW_ID, 0)
 
 
@@ -238,7 +263,7 @@ class TestTimeOut:
         record = one.abort_timed_out_transaction()
         assert record is not None
         assert one.commit_record(record) == ()
-        assert one.answer_rpc(EndTxnRequest(1, 2, True)) == CoordinatorResponse(Errors.PRODUCER_FENCED)
+        assert one.answer_rpc(EndTxnRequest(1, 2, True), True) == CoordinatorResponse(Errors.PRODUCER_FENCED)
 
     @pytest.mark.parametrize(("fenced", "epochs"), [(True, (3, NO_PRODUCER_EPOCH)), (False, (2, 1))])
     def test_in_version_1_only_a_fence_takes_an_epoch(self, fenced: bool, epochs: tuple[int, int]) -> None:
@@ -308,7 +333,7 @@ class TestFailures:
         record = end(one, 0, True)
         assert one.fail_append(record) == (Reply("token", CoordinatorResponse(Errors.COORDINATOR_NOT_AVAILABLE)),)
         assert one.value.state is TransactionState.ONGOING
-        assert one.answer_rpc(EndTxnRequest(1, 0, True)) is None
+        assert one.answer_rpc(EndTxnRequest(1, 0, True), True) is None
 
     def test_what_completes_a_transaction_is_tried_again(self) -> None:
         one = coordinator(TransactionState.PREPARE_ABORT, 1, partitions=frozenset())
@@ -452,7 +477,7 @@ class TestTheLastEpoch:
         assert record is not None
         assert (record.producer_epoch, record.last_producer_epoch) == (epoch, epoch - 1)
         one.commit_record(record)
-        told = one.answer_rpc(EndTxnRequest(1, 2, False))
+        told = one.answer_rpc(EndTxnRequest(1, 2, False), True)
         assert told == CoordinatorResponse(Errors.PRODUCER_FENCED if epoch == 4 else Errors.CONCURRENT_TRANSACTIONS)
 
     @pytest.mark.parametrize(("without", "epoch"), [("RotateOnFence", LAST_EPOCH), ("BumpOnce", LAST_EPOCH - 1)])
@@ -484,16 +509,16 @@ class TestTheLastEpoch:
     def test_the_id_before_is_forgotten_with_the_abort_of_nothing(self) -> None:
         one = coordinator(TransactionState.COMPLETE_COMMIT, producer_id=NEW_ID, previous_producer_id=1)
         nothing = EndTxnRequest(NEW_ID, 0, False)
-        assert one.answer_rpc(nothing) is None
+        assert one.answer_rpc(nothing, True) is None
         assert one.append_end_txn(nothing, "token").previous_producer_id == NEW_ID
 
     def test_the_id_before_is_forgotten_with_the_next_transaction(self) -> None:
         one = coordinator(TransactionState.COMPLETE_COMMIT, producer_id=NEW_ID, previous_producer_id=1)
-        assert one.answer_rpc(EndTxnRequest(1, 5, True)) == CoordinatorResponse(Errors.NONE, NEW_ID, 0)
+        assert one.answer_rpc(EndTxnRequest(1, 5, True), True) == CoordinatorResponse(Errors.NONE, NEW_ID, 0)
         record = one.append_add_partitions(AddPartitionsToTxnRequest(NEW_ID, 0, 0), "token")
         assert record.previous_producer_id == NEW_ID
         one.commit_record(record)
-        refused = one.answer_rpc(EndTxnRequest(1, 5, True))
+        refused = one.answer_rpc(EndTxnRequest(1, 5, True), True)
         assert refused == CoordinatorResponse(Errors.INVALID_PRODUCER_ID_MAPPING)
 
     def test_in_version_1_who_comes_late_with_the_id_before_is_fenced(self) -> None:
@@ -516,5 +541,5 @@ class TestTheLastEpoch:
     def test_who_has_the_next_id_waits_for_the_completion(self, without: tuple[str, ...], error: Errors) -> None:
         one = ongoing(5, PROTOCOL.rules_without(without))
         answered(one, end(one, 5, True))
-        assert one.verify_partition(AddPartitionsToTxnRequest(NEW_ID, 0, 0)) is error
-        assert one.answer_rpc(EndTxnRequest(NEW_ID, 0, False)) == CoordinatorResponse(error)
+        assert one.verify_partition(AddPartitionsToTxnRequest(NEW_ID, 0, 0), True) is error
+        assert one.answer_rpc(EndTxnRequest(NEW_ID, 0, False), True) == CoordinatorResponse(error)
