@@ -345,7 +345,7 @@ ActOnCommitted(b) == Guard("ActOnCommitted", unreplicated[b] = <<>>)
 \* This project's; Kafka 4.x lacks it. What a coordinator answers without a record is the elected coordinator's answer. (A broker makes
 \* sure of that with a record of its coordinator epoch that has committed since the request came.) Without it one that was deposed
 \* answers from its memory, and ends a process that nobody has replaced. In version 1 it tells a client that a transaction is
-\* committed that is aborted (CAND-22, row 155).
+\* committed that is aborted, or stays open (CAND-22, rows 155 and 156).
 AnswerOfElected(b) == Guard("AnswerOfElected", Acting(b))
 
 \* KAFKA-16352. Without it the reply to a marker of an older coordinator epoch ends the sending of the present one (row 83).

@@ -166,7 +166,7 @@ def act_on_committed(unreplicated: int) -> bool:
 def answer_of_elected(elected: bool) -> bool:
     """This project's; Kafka 4.x lacks it: what a coordinator answers without a record is the elected coordinator's
     answer. Without it one that was deposed answers from its memory, and ends a process that nobody has replaced; in TV1
-    it tells a client that an aborted transaction is committed (CAND-22, row 155)."""
+    it tells a client that a transaction is committed that is aborted, or stays open (CAND-22, rows 155 and 156)."""
     return elected
 
 

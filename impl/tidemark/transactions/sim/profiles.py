@@ -211,13 +211,17 @@ OVERTAKEN = TransactionProfile(
 
 STALE = TransactionProfile(
     "stale",
-    {**CALM, "client": 90, "log": 90, "marker": 90, "elect": 3, "time_out": 6, "late_batch": 4, "straggle": 8},
-    heals=64,
+    {"client": 120, "rpc": 120, "batch": 120, "log": 120, "marker": 120, "replicate": 50, "elect": 10, "reconnect": 6},
+    heals=32,
     drawn=False,
-    stale=128,
+    stale=110,
     rivals=0,
+    ends=120,
+    commits=62,
+    offsets=True,
 )
-"""A deposed coordinator never hears of it before the healing, and half of all requests go to one."""
+"""A deposed coordinator never hears of it before the healing, and of ten requests four go to one. Transactions are
+short, and one of the two partitions is of __consumer_offsets."""
 
 PROFILES = {
     profile.name: profile
