@@ -152,26 +152,6 @@ DEPOSED = ConsumerGroupProfile(
 )
 """A deposed coordinator does not hear of it. Consumers ask now it and now its successor, and commit much."""
 
-REJOINS = ConsumerGroupProfile(
-    "rejoins",
-    {
-        "heartbeat": 110,
-        "reconcile": 40,
-        "offset": 10,
-        "poll": 6,
-        "commit_entry": 60,
-        "start": 20,
-        "crash": 6,
-        "expire": 20,
-        "repeat": 40,
-        "stray": 14,
-    },
-    heals=64,
-    drawn=False,
-    intervals_ms=(4_000, 16_000),
-)
-"""Sessions end, and late joins bring members back while the next target assignment waits (KIP-1263)."""
-
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -182,7 +162,6 @@ PROFILES = {
         LATE,
         BATCHES,
         DEPOSED,
-        REJOINS,
         ConsumerGroupProfile("calm", CALM, heals=256, stale=0),
     )
 }
