@@ -121,9 +121,9 @@ class Heartbeats:
         joins the last one counts again, as that of a new epoch, and is as old as it was."""
         group, found = self._group, self.found(request)
         metadata = subscribed(self._with(self._heard(found, request), request), self._image)
-        if not self._rules.join_in_new_epoch(found.member_epoch):
-            return self._of_last_target(request, self._of_epoch(metadata, group.group_epoch + 1), group.assignment_epoch)
         epoch = group.group_epoch + 1
+        if not self._rules.join_in_new_epoch(found.member_epoch):
+            return self._of_last_target(request, self._of_epoch(metadata, epoch), group.assignment_epoch)
         again = TargetAssignmentRecord(epoch, group.assignment_timestamp_ms)
         return self._of_last_target(request, [*self._of_epoch(metadata, epoch + 1), again], epoch)
 
