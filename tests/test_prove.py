@@ -239,6 +239,7 @@ def test_producers_and_groups_are_proved_as_far_as_a_few_actions_go(name: str, a
         ("IdempotentProducerInductive", "EpochNotOlder", "AcceptedIsLater", proving.ALWAYS),
         ("ConsumerGroup848Inductive", "ReportWhatIsTaken", "HeartbeatIsOwn", "SendHeartbeat"),
         ("ConsumerGroup848Inductive", "CommitOfMember", "CommitOfOwner", "HandleCommit"),
+        ("ConsumerGroup848Inductive", "JoinInNewEpoch", "ToldIsNotAbove", "BumpOnHeartbeat"),
         ("ReplicationInductive", "SliceNotTruncated", "RecordsContinueLog", "ReadFetch"),
         ("ReplicationCommitInductive", "AckAllOnlyBelowHw", "AckedIsCommitted", "CompleteProduce"),
     ],

@@ -224,6 +224,11 @@ AssignSubscribed(member, p) == Guard("AssignSubscribed", p \in member.subscripti
 \* the partition acknowledges that. The consumer still reads, and nothing fences it (row 144).
 BumpRevokesNothing(member) == Guard("BumpRevokesNothing", PartitionsOf(member.assigned) \subseteq member.subscription)
 
+\* This project's; Kafka 4.x lacks it. A member that joins while the next target assignment waits is in a new epoch: the last target
+\* assignment counts again, as that epoch's. Without it a late copy of a join brings a member that was removed back into its old
+\* epoch. Its consumer, which has not heard of that, counts as current while another gets its partitions (row 152).
+JoinInNewEpoch(member) == Case("JoinInNewEpoch", member.memberEpoch = 0)
+
 \* KAFKA-16147. Without it the epochs of the partitions that a member was revoking are removed after its new assignment's are
 \* added. A partition that came back to it counts as released (row 45).
 RemoveEpochsFirst(old, p) == Case("RemoveEpochsFirst", p \in PartitionsOf(old.revoking))
@@ -311,15 +316,17 @@ ReportWhatIsTaken(c) == Case("ReportWhatIsTaken",
 \* what it was assigned before.
 AbandonReconciliation(c) == Case("AbandonReconciliation", consumer[c].reconciling)
 
-Rules == {"RevocationReported", "AssignReleased", "AssignSubscribed", "BumpRevokesNothing", "RemoveEpochsFirst", "AcceptRejoin",
-          "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch", "PreviousEpochOfOwner", "AcknowledgedRevocationEndsEpoch",
-          "LeaveEndsRevocation", "ReplaceReleasedInstance", "RejoinOfOwnInstance", "MemberOfInstance", "CommitOfMember",
-          "CommitFromAssignmentEpoch", "CommitOfHeldPartition", "FetchWaitsForCommit", "FetchOfElected", "ReplyAfterCommit",
-          "GiveUntilReported", "TolerantReplay", "KeepNewerEpoch", "ReportUntilRevoked", "ReportWhatIsTaken", "AbandonReconciliation"}
+Rules == {"RevocationReported", "AssignReleased", "AssignSubscribed", "BumpRevokesNothing", "JoinInNewEpoch", "RemoveEpochsFirst",
+          "AcceptRejoin", "EmptyGroupIsAssigned", "HeartbeatOfMemberEpoch", "PreviousEpochOfOwner",
+          "AcknowledgedRevocationEndsEpoch", "LeaveEndsRevocation", "ReplaceReleasedInstance", "RejoinOfOwnInstance",
+          "MemberOfInstance", "CommitOfMember", "CommitFromAssignmentEpoch", "CommitOfHeldPartition", "FetchWaitsForCommit",
+          "FetchOfElected", "ReplyAfterCommit", "GiveUntilReported", "TolerantReplay", "KeepNewerEpoch", "ReportUntilRevoked",
+          "ReportWhatIsTaken", "AbandonReconciliation"}
 
 \* The baseline of Kafka 4.x: the rules that it lacks.
-KafkaAsShipped == {"BumpRevokesNothing", "AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance", "CommitOfHeldPartition",
-                   "FetchOfElected", "GiveUntilReported", "KeepNewerEpoch", "LeaveEndsRevocation", "ReportWhatIsTaken"}
+KafkaAsShipped == {"BumpRevokesNothing", "JoinInNewEpoch", "AcknowledgedRevocationEndsEpoch", "RejoinOfOwnInstance",
+                   "CommitOfHeldPartition", "FetchOfElected", "GiveUntilReported", "KeepNewerEpoch", "LeaveEndsRevocation",
+                   "ReportWhatIsTaken"}
 
 -----------------------------------------------------------------------------
 (* The coordinator's vocabulary (GroupMetadataManager, ConsumerGroup, CurrentAssignmentBuilder): groups to groups *)
@@ -878,15 +885,17 @@ Changed(g, c, request) == Resubscribed(g, c, request) \/ Subscribed(MembersWith(
 
 \* BumpOnHeartbeat   who: coordinator   code: consumer_group/coordinator.py
 \* The group epoch goes up, and the next target assignment has to wait. Until then the members have the last one, and a new member
-\* has nothing.
+\* has nothing. If that one is in an epoch of its own the group epoch is the one behind it.
 BumpOnHeartbeat(b, c, late) ==
     LET request == Request(c, late)
-        g       == group[b] IN
+        g       == group[b]
+        joins   == JoinInNewEpoch(Found(g, c, request)) IN
     \* enabled when
     /\ Accepts(b, c, request)
     /\ Changed(g, c, request) /\ MayWait(g) /\ BumpRevokesNothing(Heard(g, c, request))
     \* effect
-    /\ Take(b, c, late, g.groupEpoch + 1, g.assignmentEpoch, Subscribed(MembersWith(g, c, request)), LastTarget(g, c, request))
+    /\ Take(b, c, late, IF joins THEN g.groupEpoch + 2 ELSE g.groupEpoch + 1, IF joins THEN g.groupEpoch + 1 ELSE g.assignmentEpoch,
+            Subscribed(MembersWith(g, c, request)), LastTarget(g, c, request))
     /\ UNCHANGED <<leaderAndEpoch, storedGroup, storedOffsets, epoch, offsets, issued, consumer, position, partitions, offsetRpc>>
 
 \* An assignor's valid answers (0: no member). Every subscribed partition goes to one of its subscribers.

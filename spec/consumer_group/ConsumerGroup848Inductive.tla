@@ -128,8 +128,9 @@ TargetFits(g) ==
             at     == IF member.state = "UNREVOKED_PARTITIONS" THEN member.memberEpoch + 1 ELSE member.memberEpoch IN
         member.present /\ at = g.assignmentEpoch =>
             PartitionsOf(member.assigned) \subseteq g.target[m] \cap member.subscription
-\* A member has given up what the target assignment of its epoch does not give it. The target and a subscription change with a new
-\* assignment epoch only. So who has to revoke more (AcknowledgedRevocationEndsEpoch) is two epochs behind.
+\* A member has given up what the target assignment of its epoch does not give it. The target changes with a new assignment epoch only,
+\* and so does a subscription that takes something from the member (BumpRevokesNothing). So who has to revoke more
+\* (AcknowledgedRevocationEndsEpoch) is two epochs behind.
 TargetIsReached == EveryGroup(TargetFits)
 
 \* A member gets a partition when none holds it (AssignReleased), and nobody else does.
@@ -217,7 +218,8 @@ Answering(c, i) ==
     \/ Answered(c)
     \/ heartbeatRpc[c].type = "waiting" /\ heartbeatRpc[c].broker = Leader /\ heartbeatRpc[c].remaining <= i
 
-\* A consumer is told an epoch when it is committed (ReplyAfterCommit), and epochs grow.
+\* A consumer is told an epoch when it is committed (ReplyAfterCommit), and epochs grow. A member that comes back after it was removed is in
+\* a newer one (JoinInNewEpoch).
 ToldIsNotAbove ==
     \A c \in Clients : \A i \in Steps :
         consumer[c].memberEpoch > 0 => NotAbove(Logged(i), consumer[c].member, consumer[c].memberEpoch)

@@ -35,11 +35,11 @@ BOTH = (P0, P1)
 
 class ConsumerGroupBrokers:
     """Brokers 0 and 1; broker 0 is the coordinator of an empty group. Topic "t" has two partitions, "u" is not
-    there."""
+    there. `interval_ms`: the least time between two target assignments."""
 
-    def __init__(self, rules: Rules | None = None) -> None:
+    def __init__(self, rules: Rules | None = None, interval_ms: int = 0) -> None:
         self.image = {"t": 2, "u": 0}
-        config = ConsumerGroupConfig(assignment_interval_ms=0, metadata_refresh_interval_ms=1_000)
+        config = ConsumerGroupConfig(assignment_interval_ms=interval_ms, metadata_refresh_interval_ms=1_000)
         self.brokers = [coordinator_of(rules or Rules(), config, self.image) for _ in range(2)]
         self.log: list[Record] = []
         self.now = 0

@@ -93,6 +93,34 @@ class TestJoin:
         assert brokers.heartbeat("a", 1).member_epoch == 2
 
 
+class TestInterval:
+    def test_a_late_join_brings_a_member_back_in_a_new_epoch(self) -> None:
+        """Row 152: the consumer of "a" has not heard that "a" was removed when a copy of its join comes."""
+        lacking = rules_without(Rules, {"JoinInNewEpoch"})
+        for rules, epoch, told in ((None, 5, Errors.FENCED_MEMBER_EPOCH), (lacking, 1, Errors.NONE)):
+            brokers = ConsumerGroupBrokers(rules, interval_ms=5_000)
+            brokers.now = 1
+            brokers.heartbeat("a")
+            brokers.heartbeat("b")
+            assert brokers.expire(TimerKind.SESSION, "a")
+            late = brokers.heartbeat("a")
+            assert (late.member_epoch, late.assignment) == (epoch, ())
+            assert brokers.heartbeat("a", 1).error is told
+
+    def test_a_join_does_not_make_the_interval_longer(self) -> None:
+        brokers = ConsumerGroupBrokers(interval_ms=5_000)
+        brokers.now = 1
+        brokers.heartbeat("a")
+        brokers.now += 4_999
+        waits = brokers.heartbeat("b")
+        assert (waits.member_epoch, waits.assignment) == (2, ())
+        assert (brokers.group.group_epoch, brokers.group.assignment_epoch) == (3, 2)
+        assert brokers.heartbeat("a", 1, owned=BOTH).member_epoch == 2, "it has the same partitions in the new epoch"
+        brokers.now += 1
+        assert brokers.heartbeat("b", 2).member_epoch == 3
+        assert brokers.group.assignment_epoch == 3
+
+
 class TestTimers:
     def test_a_revocation_must_be_acknowledged_in_time_however_often_the_member_heartbeats(self) -> None:
         brokers = ConsumerGroupBrokers()

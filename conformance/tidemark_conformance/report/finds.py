@@ -142,7 +142,7 @@ def ticket(one: Find) -> str:
     steps = (
         f"`tidemark reproduce {one.id}` plays it on a cluster of its own; --control leaves the decisive step out."
         if one.schedule
-        else "The schedule of this page."
+        else ("The schedule of this page." if shown else "Nobody has; the page has the steps.")
     )
     told = [
         ("Title", one.title),

@@ -200,7 +200,7 @@ class ConsumerGroupCoordinator(Coordinator[Written]):
 
     def bump_on_heartbeat(self, request: ConsumerGroupHeartbeatRequest, token: Token, now_ms: int) -> Outcome:
         """The group epoch goes up, and the next target assignment has to wait. Until then the members have the last
-        one, and a new member has nothing."""
+        one, and a new member has nothing. A new member is in a new epoch."""
         records = self._heartbeats.records_of_bump(request)
         self._refresh_deadline_ms = now_ms + self._config.metadata_refresh_interval_ms
         return self._take(request, token, now_ms, records)

@@ -114,12 +114,18 @@ class Heartbeats:
 
     def records(self, request: ConsumerGroupHeartbeatRequest) -> list[ConsumerGroupRecord]:
         """The last target assignment stands, and the group epoch."""
-        return self._of_last_target(request, [])
+        return self._of_last_target(request, [], self._group.assignment_epoch)
 
     def records_of_bump(self, request: ConsumerGroupHeartbeatRequest) -> list[ConsumerGroupRecord]:
-        """The group epoch goes up, and the last target assignment stands: the next one has to wait."""
-        metadata = subscribed(self._with(self._heard(self.found(request), request), request), self._image)
-        return self._of_last_target(request, self._of_epoch(metadata, self._group.group_epoch + 1))
+        """The group epoch goes up, and the last target assignment stands: the next one has to wait. For a member that
+        joins the last one counts again, as that of a new epoch, and is as old as it was."""
+        group, found = self._group, self.found(request)
+        metadata = subscribed(self._with(self._heard(found, request), request), self._image)
+        epoch = group.group_epoch + 1
+        if not self._rules.join_in_new_epoch(found.member_epoch):
+            return self._of_last_target(request, self._of_epoch(metadata, epoch), group.assignment_epoch)
+        again = TargetAssignmentRecord(epoch, group.assignment_timestamp_ms)
+        return self._of_last_target(request, [*self._of_epoch(metadata, epoch + 1), again], epoch)
 
     def records_of_assignment(self, request: ConsumerGroupHeartbeatRequest, now_ms: int) -> list[ConsumerGroupRecord]:
         """The group is assigned anew, in a new epoch unless there is one already that nobody has assigned."""
@@ -163,17 +169,17 @@ class Heartbeats:
         return [*records, GroupEpochRecord(epoch)]
 
     def _of_last_target(
-        self, request: ConsumerGroupHeartbeatRequest, of_group: list[ConsumerGroupRecord]
+        self, request: ConsumerGroupHeartbeatRequest, of_group: list[ConsumerGroupRecord], epoch: int
     ) -> list[ConsumerGroupRecord]:
-        """The member is served from the last target assignment, a successor from its predecessor's; `of_group`: the
-        group's own records."""
+        """The member is served from the last target assignment, which is that of this epoch, a successor from its
+        predecessor's; `of_group`: the group's own records."""
         group, found = self._group, self.found(request)
         old = self.replaced(request)
         target = group.target.get(found.member_id if old is None else old.member_id, ())
         records = self._of_member(found, request) + of_group
         if old is not None and target:
             records.append(TargetAssignmentMemberRecord(found.member_id, target))
-        return records + self._of_step(found, request, target, group.assignment_epoch)
+        return records + self._of_step(found, request, target, epoch)
 
     def _of_member(
         self, found: ConsumerGroupMember, request: ConsumerGroupHeartbeatRequest

@@ -55,6 +55,14 @@ def bump_revokes_nothing(assigned: Collection[TopicPartition], topics: Collectio
 
 
 @case
+def join_in_new_epoch(member_epoch: int) -> bool:
+    """This project's; Kafka 4.x lacks it: a member that joins while the next target assignment waits is in a new epoch.
+    The last target assignment counts again, as that epoch's. Without it a late copy of a join brings a member that was
+    removed back into its old epoch. Its consumer counts as current while another gets its partitions (row 152)."""
+    return member_epoch == JOIN_GROUP_MEMBER_EPOCH
+
+
+@case
 def remove_epochs_first(partition: TopicPartition, revoking: Owned) -> bool:
     """KAFKA-16147: the epochs of partitions that a member held are removed before those of its present ones are added.
     Without it a partition that came back to the member that was giving it up counts as released (row 45)."""
@@ -201,6 +209,7 @@ class Rules:
     assign_released: Callable[[int, TopicPartition, Owned], bool] = assign_released
     assign_subscribed: Callable[[TopicPartition, Collection[str]], bool] = assign_subscribed
     bump_revokes_nothing: Callable[[Collection[TopicPartition], Collection[str]], bool] = bump_revokes_nothing
+    join_in_new_epoch: Callable[[int], bool] = join_in_new_epoch
     remove_epochs_first: Callable[[TopicPartition, Owned], bool] = remove_epochs_first
     accept_rejoin: Callable[[int], bool] = accept_rejoin
     empty_group_is_assigned: Callable[[Collection[MemberId], MemberId], bool] = empty_group_is_assigned

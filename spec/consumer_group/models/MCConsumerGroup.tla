@@ -39,6 +39,9 @@ On(family, S) == IF family \in Families THEN S ELSE {}
 Bounds ==
     \A b \in Brokers : Len(appended[b]) <= Waiting /\ group[b].groupEpoch <= LastGroupEpoch
 
+\* Of all heartbeats only joins are late.
+LateJoins == Bounds /\ \A c \in Clients : stray[c].type = "heartbeat" => stray[c].memberEpoch = 0
+
 \* Dynamic consumers and partitions are alike.
 Symmetry == Permutations(Dynamic) \cup Permutations(Partitions)
 ConsumerSymmetry == Permutations(Dynamic)

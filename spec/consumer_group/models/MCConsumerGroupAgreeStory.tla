@@ -116,7 +116,7 @@ Asks ==
     /\ Bounds
     /\ issued > 0 => consumer[First].running
     /\ issued > 1 => consumer[Second].running /\ consumer[First].owned = Partitions
-    /\ Coordinating.groupEpoch = 2 => Coordinating.target[1] = Partitions
-    /\ offsetRpc[First].type # "idle" => Coordinating.groupEpoch = 2
+    /\ Coordinating.groupEpoch > 1 => Coordinating.target[1] = Partitions
+    /\ offsetRpc[First].type # "idle" => Coordinating.groupEpoch > 1
     /\ \A c \in Clients : heartbeatRpc[c].type = "heartbeat" => heartbeatRpc[c].memberEpoch = 0
 =============================================================================

@@ -152,6 +152,24 @@ DEPOSED = ConsumerGroupProfile(
 )
 """A deposed coordinator does not hear of it. Consumers ask now it and now its successor, and commit much."""
 
+REJOINS = ConsumerGroupProfile(
+    "rejoins",
+    {
+        "heartbeat": 60,
+        "reconcile": 60,
+        "commit_entry": 90,
+        "start": 8,
+        "expire": 8,
+        "repeat": 15,
+        "stray": 8,
+    },
+    heals=64,
+    leanings={"heartbeat": (0, 1, 1), "reconcile": (0, 1), "repeat": (0,), "start": (0, 1), "stray": (0,)},
+    drawn=False,
+    intervals_ms=(8_000,),
+)
+"""One consumer says little, and its requests arrive twice. Sessions end while the next target assignment waits."""
+
 PROFILES = {
     profile.name: profile
     for profile in (
@@ -162,6 +180,7 @@ PROFILES = {
         LATE,
         BATCHES,
         DEPOSED,
+        REJOINS,
         ConsumerGroupProfile("calm", CALM, heals=256, stale=0),
     )
 }
