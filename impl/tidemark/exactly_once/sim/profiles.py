@@ -82,6 +82,16 @@ CARELESS = ExactlyOnceProfile(
 )
 """Applications try what they must not do, and much goes wrong with them."""
 
+SEVERAL_OFFSETS = ExactlyOnceProfile(
+    "several-offsets",
+    {**CALM, "repeat": 24, "late": 16, "go_on": 60},
+    heals=64,
+    ends=160,
+    aborts=2,
+    drawn=False,
+)
+"""Instances send offsets several times in a transaction, and send requests again."""
+
 DEMONSTRATION = ExactlyOnceProfile(
     "demonstration",
     {"work": 80, "serve": 70, "decide": 20, "group": 16, "read": 70},
@@ -126,6 +136,7 @@ PROFILES = {
         ZOMBIES,
         CRASHES,
         CARELESS,
+        SEVERAL_OFFSETS,
         ExactlyOnceProfile("calm", CALM, heals=256, careless=0, aborts=2, copies=0),
     )
 }
