@@ -113,10 +113,12 @@ class ExactlyOnceEvents(Generic[Cluster]):
         return cluster.sync_group(i) or (cluster.must_rejoin(i) and self._may_join(i) and cluster.join_group(i))
 
     def go_on(self, word: int) -> bool:
-        """An instance whose offsets are in its transaction processes one more record in it."""
+        """An instance whose offsets are in its transaction processes one more record of the same partitions in it."""
         i, cluster = word % self._instances, self.cluster
-        p = self._partition(i, word >> 8)
-        return cluster.instances[i].sent and self._may_send(i, p) and cluster.send_result(i, p)
+        instance = cluster.instances[i]
+        if not instance.sent:
+            return False
+        return any(self._may_send(i, p) and cluster.send_result(i, p) for p in sorted(instance.processed))
 
     def serve(self, word: int) -> bool:
         """A request arrives."""

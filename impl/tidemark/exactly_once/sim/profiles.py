@@ -84,13 +84,16 @@ CARELESS = ExactlyOnceProfile(
 
 SEVERAL_OFFSETS = ExactlyOnceProfile(
     "several-offsets",
-    {**CALM, "repeat": 24, "late": 16, "go_on": 60},
+    {**CALM, "group": 40, "repeat": 80, "late": 8, "go_on": 250},
     heals=64,
-    ends=160,
+    silent=2,
+    ends=255,
     aborts=2,
+    careless=0,
+    polls=10,
     drawn=False,
 )
-"""Instances send offsets several times in a transaction, and send requests again."""
+"""One instance sends its offsets after each result, goes on in the same transaction, and often sends requests again."""
 
 DEMONSTRATION = ExactlyOnceProfile(
     "demonstration",
