@@ -11,12 +11,16 @@ from typing import Any
 
 import pytest
 from simulated import SIMULATED, Simulated
+from tidemark.classic_group.sim.profiles import PROFILES as CLASSIC
+from tidemark.classic_group.sim.profiles import GroupProfile
 from tidemark.compositions.protocol import COMPOSED
+from tidemark.consumer_group.sim.profiles import PROFILES as KIP_848
+from tidemark.consumer_group.sim.profiles import ConsumerGroupProfile
 from tidemark.replication.protocol import PROTOCOL as REPLICATION
 from tidemark.replication.sim.profiles import PROFILES, ReplicationProfile
 from tidemark.simulator import worlds
 from tidemark.simulator.shared import ANY, Profile
-from tidemark.simulator.worlds import CHANGED, SWARM, Beginning, Change, drawn, parts_of
+from tidemark.simulator.worlds import CHANGED, LATER, SWARM, Beginning, Change, drawn, parts_of
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.registry.protocols import Protocol, compositions, protocol
 from tidemark_conformance.simulate import simulators
@@ -63,6 +67,16 @@ def test_worlds_differ_in_which_kinds_of_events_exist_and_in_every_chance() -> N
     for field in dataclasses.fields(PROFILES["chaos"]):
         if field.name not in ("name", "weights", "drawn", "prelude"):
             assert len({repr(getattr(one, field.name)) for one in worlds}) > 1, field.name
+
+
+@pytest.mark.parametrize("known", [CLASSIC, KIP_848], ids=["classic-group", "consumer-group"])
+def test_a_later_field_has_dice_of_its_own(known: dict[str, GroupProfile] | dict[str, ConsumerGroupProfile]) -> None:
+    """In half of the worlds it is 0, and these are the worlds that they were before the field came."""
+    worlds = [drawn(str(number), known) for number in WORLDS]
+    values = Counter(one.disconnects for one in worlds)
+    assert set(values) == set(LATER["disconnects"])
+    assert len(worlds) / 3 < values[0] < 2 * len(worlds) / 3
+    assert all(drawn(f"{number}.5", known).disconnects == worlds[number].disconnects for number in WORLDS)
 
 
 def test_late_reads_need_no_script() -> None:

@@ -103,7 +103,7 @@ class Corpus:
         kept = self._kinds[item.kind]
         kept.append(item)
         if len(kept) > MOST // 2:
-            kept.remove(max(kept, key=lambda one: one.drawn))
+            del kept[max(range(len(kept)), key=lambda place: kept[place].drawn)]
 
     def welcome(self, item: Item) -> None:
         """Keep a new beginning. One of a flaw takes its turn behind those of its trait, and a new trait none before the

@@ -23,7 +23,7 @@ from tidemark_conformance.explain.golden import golden_file, golden_root
 from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.registry import protocols, zoo
 from tidemark_conformance.registry.anomalies import glossary
-from tidemark_conformance.report import agreed, closing, floors, hunted, speed, stories
+from tidemark_conformance.report import agreed, closing, finds, floors, hunted, speed, stories
 from tidemark_conformance.report.rowless import rules_without_row
 from tidemark_conformance.tlc import manifest as manifests
 
@@ -206,5 +206,6 @@ def cheap() -> dict[str, Generator]:
         "zoo-rows": rows,
         **_machines(),
         **_rules(),
+        **finds.blocks(CHECKOUT),
         **stories.blocks(),
     }

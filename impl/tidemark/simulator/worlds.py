@@ -33,9 +33,14 @@ SHARES: Mapping[str, Sequence[Any]] = {
     "alone": (False, False, True),
 }
 """The values of a world's fields that are not drawn from those of profiles, in equal shares."""
-NOT_DRAWN = frozenset({"name", "weights", "leanings", "drawn", "prelude", "disconnects"})
-"""Fields of profiles that no world draws: weights and leanings have their own draws, nothing is scripted, and a field
-that came later would change every world that hunts have named (`disconnects`)."""
+LATER: Mapping[str, Sequence[Any]] = {
+    "disconnects": (0, 0, 0, 8, 32, 128),
+}
+"""The values of fields that profiles got later, in equal shares. Each has dice of its own, and 0 leaves a run as it
+was. So the worlds that earlier hunts named are the same but for this field."""
+NOT_DRAWN = frozenset({"name", "weights", "leanings", "drawn", "prelude", *LATER})
+"""Fields that are not drawn with a world's chances: weights, leanings and later fields have their own draws, and
+nothing is scripted."""
 PARTS = 256
 """The sum of a world's weights."""
 
@@ -140,6 +145,7 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
         if there * 32 < (31 if kind in calm else 4 * density - 4):
             weights[kind] = often
     chances = {one: _chance(dice, one, known) for one in _chances(known[0])}
+    later = {one: Random(f"{one} {number}").choice(several) for one, several in LATER.items() if hasattr(known[0], one)}
     if change:
         dice = Random(f"world {world}")
         for _ in range(dice.choice((1, 1, 2, 3))):
@@ -153,7 +159,11 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
             else:
                 weights[kind] = weights.get(kind, float(dice.choice(seen[kind]))) * _factor(dice)
     return type(known[0])(
-        SWARM + world, _of_parts(weights or dict.fromkeys(seen, 1.0)), leanings=_leanings(number, list(seen)), **chances
+        SWARM + world,
+        _of_parts(weights or dict.fromkeys(seen, 1.0)),
+        leanings=_leanings(number, list(seen)),
+        **chances,
+        **later,
     )
 
 

@@ -8,7 +8,8 @@
 (* partition is added, or a commit is late. Overtaken: who was removed     *)
 (* joins again behind the next owner, and the log cleaner overtakes the    *)
 (* next leader's load. Outlived: a commit comes when its sender has been   *)
-(* removed and another consumer has the partition.                         *)
+(* removed and another consumer has the partition. Asks: a consumer asks   *)
+(* for its offset while another one joins.                                 *)
 (***************************************************************************)
 EXTENDS MCConsumerGroupAgree
 
@@ -109,4 +110,13 @@ Outlived ==
         /\ \/ heartbeatRpc[c].memberEpoch = 0 \/ heartbeatRpc[c].reports
            \/ LET member == Coordinating.members[consumer[c].member] IN
               member.state # "STABLE" \/ member.memberEpoch < Coordinating.groupEpoch
+
+\* The first has everything, and keeps it when the second joins; then it asks for the offset. Nobody crashes, and only joins are sent.
+Asks ==
+    /\ Bounds
+    /\ issued > 0 => consumer[First].running
+    /\ issued > 1 => consumer[Second].running /\ consumer[First].owned = Partitions
+    /\ Coordinating.groupEpoch = 2 => Coordinating.target[1] = Partitions
+    /\ offsetRpc[First].type # "idle" => Coordinating.groupEpoch = 2
+    /\ \A c \in Clients : heartbeatRpc[c].type = "heartbeat" => heartbeatRpc[c].memberEpoch = 0
 =============================================================================
