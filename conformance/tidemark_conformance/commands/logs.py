@@ -1,4 +1,4 @@
-"""`tidemark logs dump PATH...` and `tidemark logs audit PATH...`: the log directories of Kafka's brokers."""
+"""`tidemark logs dump PATH...`, `audit DIR...`, `show TOPIC-PARTITION DIR...`: log directories of Kafka's brokers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ SHOWN = 20
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """The arguments of `tidemark logs`."""
-    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", help="dump or audit")
+    actions = parser.add_subparsers(dest="action", required=True, metavar="ACTION", help="dump, audit or show")
     dump = actions.add_parser("dump", help="one line a batch, a record or an entry")
     audit = actions.add_parser("audit", help="judge the batches of each partition by the specifications in spec/logs")
     for one in (dump, audit):
@@ -51,11 +51,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         "--json", type=document.output, metavar="FILE", help="write one JSON object a row ('-': standard output)"
     )
     document.add_argument(audit)
+    show = actions.add_parser("show", help="a picture of a partition's replicas, side by side")
+    show.add_argument("partition", metavar="TOPIC-PARTITION", help="as its folder is named: orders-0")
+    show.add_argument("paths", nargs="+", type=Path, metavar="DIR", help="the brokers' log directories")
+    show.add_argument(
+        "--offsets", type=_offsets, default=(0, 2**63 - 1), metavar="A-B", help="only these offsets (also A, A-, -B)"
+    )
+    show.add_argument("-o", "--output", type=_drawn, metavar="FILE", help="write it as FILE.svg or FILE.html")
+    show.add_argument("--no-cache", action="store_true", default=argparse.SUPPRESS, help=argparse.SUPPRESS)
 
 
 def run(args: argparse.Namespace) -> int:
-    """Dump or audit."""
-    return _dump(args) if args.action == "dump" else _audit(args)
+    """Dump, audit or show."""
+    return {"dump": _dump, "audit": _audit, "show": _show}[args.action](args)
 
 
 def _dump(args: argparse.Namespace) -> int:
@@ -184,6 +192,29 @@ def _placed(place: Place) -> dict[str, Any]:
     """The row of a batch with its file; the byte alone where a batch is missing."""
     row = {"at": place.position, "kind": "none"} if place.header is None else of_batch(place.position, place.header)
     return {"file": place.file.shown, **row}
+
+
+def _show(args: argparse.Namespace) -> int:
+    """Show; 2 where a log cannot be read to its end, after all that could. A torn tail is told only."""
+    from tidemark_conformance.logs import drawing
+    from tidemark_conformance.logs.picture import picture
+    from tidemark_conformance.report.picture import standalone
+
+    shown = picture(args.partition, args.paths, *args.offsets)
+    if args.output is None:
+        console = document.console()
+        for text in drawing.lines(shown):
+            console.print(text)
+    else:
+        page = args.output.endswith(".html")
+        document.write_text(drawing.page(shown) if page else standalone(drawing.svg(shown)), args.output)
+    return UNUSABLE if any(row.unread and not row.torn for row in shown.rows) else HOLDS
+
+
+def _drawn(text: str) -> str:
+    if not text.endswith((".svg", ".html")):
+        raise argparse.ArgumentTypeError(f"{text} is no name of a picture; give one that ends in .svg or .html")
+    return document.output(text)
 
 
 def _offsets(text: str) -> tuple[int, int]:

@@ -74,7 +74,7 @@ def audited(paths: Sequence[Path]) -> Audited:
 
     Raises Unusable for a folder without any file of a log directory, and for directories of several clusters.
     """
-    foreign, logs = _folders(paths)
+    foreign, logs = folders(paths)
     homes = directories(logs)  # before the logs, for a checkpoint that is older than its log is no fault
     slices = tuple(Slices(folder, files, homes[folder].broker) for folder, files in logs.items())
     told = Audited(tuple(one for one in slices if one.partition or one.fault), foreign)
@@ -84,16 +84,16 @@ def audited(paths: Sequence[Path]) -> Audited:
     return told
 
 
-def _folders(paths: Sequence[Path]) -> tuple[list[Foreign], dict[Path, list[LogFile]]]:
+def folders(paths: Sequence[Path]) -> tuple[list[Foreign], dict[Path, list[LogFile]]]:
     """What is foreign, and the files of each partition's folder."""
     foreign: list[Foreign] = []
-    folders: dict[Path, list[LogFile]] = {}
+    logs: dict[Path, list[LogFile]] = {}
     for file in found(paths):
         if isinstance(file, Foreign):
             foreign.append(file)
         elif file.name.kind is Kind.SEGMENT:
-            folders.setdefault(file.path.parent, []).append(file)
-    return foreign, folders
+            logs.setdefault(file.path.parent, []).append(file)
+    return foreign, logs
 
 
 def _traced(slices: Sequence[Slices], homes: replicas.Homes, told: Audited) -> Iterator[list[Trace]]:
