@@ -30,7 +30,7 @@ def test_a_real_broker_has_no_finding(capsys: Capture) -> None:
     code, told, sentences = audit(capsys, BROKER)
     assert (code, told["ok"], told["findings"], told["not_judged"], sentences) == (0, True, [], [], [])
     assert told["partitions"] == 8
-    partitions, producers = told["judged"]
+    partitions, producers, _ = told["judged"]
     assert (partitions["specification"], partitions["traces"], partitions["steps"]) == ("PartitionLog", 8, 106)
     assert (producers["specification"], producers["traces"], producers["steps"]) == ("ProducerLog", 12, 34)
 
@@ -171,7 +171,7 @@ def test_lines_for_people_name_check_file_and_batch(capsys: Capture, tmp_path: P
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", ["PartitionLog", "ProducerLog", "ReplicaLogs"])
+@pytest.mark.parametrize("name", ["PartitionLog", "ProducerLog", "ReplicaLogs", "TransactionLog"])
 def test_the_properties_hold_in_a_small_model(name: str, capsys: Capture) -> None:
     logs = ROOT / "spec" / "logs"
     arguments = ["check", "--spec", str(logs / f"{name}.tla"), "--config", str(logs / f"{name}Small.cfg")]

@@ -28,6 +28,7 @@ WHAT = {
     "PartitionLog": ("partition", "partitions"),
     "ProducerLog": ("producer", "producers"),
     "ReplicaLogs": ("pair of replicas", "pairs of replicas"),
+    "TransactionLog": ("transactional id", "transactional ids"),
 }
 """A trace of each specification, and several."""
 SHOWN = 20
@@ -150,9 +151,8 @@ def _print_finding(finding: Finding) -> None:
     _print_place("", finding.place)
     if finding.should:
         print(f"  should be: {finding.should}")
-    across = len(finding.brokers) > 1
     for other in finding.places[1:]:
-        _print_place(f"{other.broker}: {other.file.shown}" if across else "before it", other)
+        _print_place("before it" if other.file == finding.place.file else f"{other.broker}: {other.file.shown}", other)
     if finding.traces > 1:
         print(f"  {_traces(finding.specification, finding.traces)} in all have a finding of this check")
 
@@ -161,6 +161,8 @@ def _print_place(label: str, place: Place) -> None:
     if label:
         print(f"  {label}")
     print(f"  none at {place.position}" if place.header is None else line(of_batch(place.position, place.header)))
+    if place.offset is not None:
+        print(f"    | {place.offset}")
 
 
 def _document(told: Audited) -> dict[str, Any]:
@@ -191,7 +193,7 @@ def _finding(one: Finding) -> dict[str, Any]:
 def _placed(place: Place) -> dict[str, Any]:
     """The row of a batch with its file; the byte alone where a batch is missing."""
     row = {"at": place.position, "kind": "none"} if place.header is None else of_batch(place.position, place.header)
-    return {"file": place.file.shown, **row}
+    return {"file": place.file.shown, **row, **({} if place.offset is None else {"offset": place.offset})}
 
 
 def _show(args: argparse.Namespace) -> int:

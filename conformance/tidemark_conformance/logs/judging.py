@@ -17,6 +17,7 @@ from tidemark_conformance.logs.brokers import Unread, directories
 from tidemark_conformance.logs.files import Foreign, LogFile, found
 from tidemark_conformance.logs.slices import Slices
 from tidemark_conformance.logs.traces import Place, Trace
+from tidemark_conformance.logs.transactions import transactions
 from tidemark_conformance.paths import spec_root, temporary_folder
 from tidemark_conformance.tla.ir import Loc
 from tidemark_conformance.tla.spec import Specification, load
@@ -103,6 +104,11 @@ def _traced(slices: Sequence[Slices], homes: replicas.Homes, told: Audited) -> I
     told.left += left
     told.unread += unread
     yield [trace for some in together for trace in replicas.traces(some)]
+    logs, markers = transactions([one for some in together for one in some])
+    told.unread += [log.fault for log in logs if log.fault is not None]
+    yield [trace for log in logs for trace in log.traces(markers)]
+    if not_shown := sum(log.not_shown for log in logs):
+        told.left.append((f"outcomes of transactions in partitions: {not_shown:,}", "whose logs do not show them"))
 
 
 def judge(traces: Iterable[Trace], told: Audited) -> None:

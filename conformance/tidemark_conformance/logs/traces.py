@@ -18,12 +18,14 @@ Step = dict[str, Any]
 
 @dataclass(frozen=True)
 class Place:
-    """A batch where it stands. `header`: None of a place at which a batch is missing. `broker`: whose file it is."""
+    """A batch where it stands. `header`: None of a place at which a batch is missing. `broker`: whose file it is.
+    `offset`: of a record in it."""
 
     file: LogFile
     position: int
     header: BatchHeader | None
     broker: str = ""
+    offset: int | None = None
 
 
 @dataclass(frozen=True)
