@@ -8,6 +8,8 @@ scenario that does not show its row.
 from __future__ import annotations
 
 import argparse
+import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -95,6 +97,17 @@ def test_an_expectation_that_does_not_hold_is_named() -> None:
     text = "leader A\nproduce A r acks=all\nexpect acked r\n"
     _, complaint = golden.rewritten(row, text)
     assert "line 3: expected acked r" in complaint
+
+
+@pytest.mark.as_users_have_it
+def test_a_scenario_is_played_where_the_implementation_is_compiled() -> None:
+    """One of every protocol that has some."""
+    chosen = {row.protocol: row.id for row in ROWS}
+    assert len(chosen) >= 7
+    command = [sys.executable, "-m", "tidemark_conformance", "golden", "--check", *chosen.values()]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith(f"{len(chosen)} golden scenarios, 0 not as they should be\n")
 
 
 def test_check_writes_nothing_and_fails_on_a_diff(

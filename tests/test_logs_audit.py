@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tidemark.log.formats import batch, control, records
+from crafted_logs import NAME, data, marker, transactional
+from tidemark.log.formats import batch, records
 from tidemark_conformance.cli import main
 
 ROOT = Path(__file__).parents[1]
 BROKER = ROOT / "tests" / "real_logs" / "broker"
-NAME = "00000000000000000000.log"
 Capture = pytest.CaptureFixture[str]
 
 
@@ -30,33 +30,9 @@ def test_a_real_broker_has_no_finding(capsys: Capture) -> None:
     code, told, sentences = audit(capsys, BROKER)
     assert (code, told["ok"], told["findings"], told["not_judged"], sentences) == (0, True, [], [], [])
     assert told["partitions"] == 8
-    partitions, producers = told["judged"]
+    partitions, producers, _ = told["judged"]
     assert (partitions["specification"], partitions["traces"], partitions["steps"]) == ("PartitionLog", 8, 106)
     assert (producers["specification"], producers["traces"], producers["steps"]) == ("ProducerLog", 12, 34)
-
-
-def data(offset: int, sequence: int, count: int = 1, **more: int) -> bytes:
-    """A batch of producer 7; `leader`: the leader epoch."""
-    header = records.batch_header(
-        offset,
-        offset + count - 1,
-        more.get("leader", 0),
-        attributes=more.get("attributes", 0),
-        producer_id=7,
-        producer_epoch=more.get("epoch", 0),
-        base_sequence=sequence,
-    )
-    return records.batch_of(header, [records.Record(offset + one, 1000 + offset, None, b"v") for one in range(count)])
-
-
-def transactional(offset: int, sequence: int, epoch: int = 0) -> bytes:
-    return data(offset, sequence, epoch=epoch, attributes=16)
-
-
-def marker(offset: int, epoch: int = 0, coordinator: int = 3) -> bytes:
-    key, value = control.write(control.Control(control.ControlType.COMMIT, 0, {"coordinatorEpoch": coordinator}))
-    header = records.batch_header(offset, offset, 0, attributes=48, producer_id=7, producer_epoch=epoch)
-    return records.batch_of(header, [records.Record(offset, 1000 + offset, key, value)])
 
 
 WRONG: list[tuple[str, Sequence[bytes], int]] = [
@@ -195,7 +171,7 @@ def test_lines_for_people_name_check_file_and_batch(capsys: Capture, tmp_path: P
 
 
 @pytest.mark.deep
-@pytest.mark.parametrize("name", ["PartitionLog", "ProducerLog"])
+@pytest.mark.parametrize("name", ["PartitionLog", "ProducerLog", "ReplicaLogs", "TransactionLog"])
 def test_the_properties_hold_in_a_small_model(name: str, capsys: Capture) -> None:
     logs = ROOT / "spec" / "logs"
     arguments = ["check", "--spec", str(logs / f"{name}.tla"), "--config", str(logs / f"{name}Small.cfg")]

@@ -77,6 +77,9 @@ SHOWN: dict[str, Run | str] = {
     "tidemark logs dump PATH...": Run(
         f"logs dump --records {ROOT}/tests/real_logs/broker", r"ConsumerGroupMetadata v0.*modern-readers"
     ),
+    "tidemark logs show TOPIC-PARTITION DIR... [-o FILE]": Run(
+        f"logs show trimmed-0 {ROOT}/tests/real_logs/cluster", r"broker 2  e0 e0 e0 e0 e0 e0 e2"
+    ),
     "tidemark logs audit PATH...": Run(
         f"logs audit {ROOT}/tests/real_logs/broker", r"PartitionLog: 8 partitions, 106 steps judged"
     ),

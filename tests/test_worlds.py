@@ -16,11 +16,12 @@ from tidemark.classic_group.sim.profiles import GroupProfile
 from tidemark.compositions.protocol import COMPOSED
 from tidemark.consumer_group.sim.profiles import PROFILES as KIP_848
 from tidemark.consumer_group.sim.profiles import ConsumerGroupProfile
+from tidemark.exactly_once.sim.profiles import PROFILES as EXACTLY_ONCE
 from tidemark.replication.protocol import PROTOCOL as REPLICATION
 from tidemark.replication.sim.profiles import PROFILES, ReplicationProfile
 from tidemark.simulator import worlds
 from tidemark.simulator.shared import ANY, Profile
-from tidemark.simulator.worlds import CHANGED, LATER, SWARM, Beginning, Change, drawn, parts_of
+from tidemark.simulator.worlds import CHANGED, LATER, SWARM, Beginning, Change, Mix, drawn, parts_of
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.registry.protocols import Protocol, compositions, protocol
 from tidemark_conformance.simulate import simulators
@@ -77,6 +78,16 @@ def test_a_later_field_has_dice_of_its_own(known: dict[str, GroupProfile] | dict
     assert set(values) == set(LATER["disconnects"])
     assert len(worlds) / 3 < values[0] < 2 * len(worlds) / 3
     assert all(drawn(f"{number}.5", known).disconnects == worlds[number].disconnects for number in WORLDS)
+
+
+def test_a_later_kind_has_dice_of_its_own() -> None:
+    """In a third of the worlds it is there; the others are what they were before it came."""
+    before = {name: one for name, one in EXACTLY_ONCE.items() if one.drawn}
+    worlds = [(drawn(str(number), EXACTLY_ONCE), drawn(str(number), before)) for number in WORLDS]
+    there = [now for now, _ in worlds if "go_on" in now.weights]
+    assert len(worlds) / 5 < len(there) < len(worlds) / 2
+    assert all(now == then for now, then in worlds if "go_on" not in now.weights)
+    assert Mix("several-offsets", EXACTLY_ONCE, {}).every_kind == Mix("chaos", before, {}).every_kind
 
 
 def test_late_reads_need_no_script() -> None:

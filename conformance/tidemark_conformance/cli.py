@@ -35,7 +35,7 @@ COMMANDS = {
     "golden": "run the golden scenarios and rewrite traces/golden",
     "docs": "rewrite the generated parts of README.md, ARCHITECTURE.md, DIVERGENCES.md and docs/",
     "bench": "rates and ratios of audit and simulator, in one run",
-    "logs": "dump or audit the log directories of Kafka's brokers",
+    "logs": "dump, audit or show the log directories of Kafka's brokers",
     "schema": "print the trace header that an emitter for a specification needs",
     "compile": "compile the implementation, for faster simulators (make check does it, too)",
     "convert": "convert traces between NDJSON and Parquet without loss",

@@ -42,6 +42,7 @@ PROCESS = {
     "owned": "{0, 1, 2, 3}",
     "position": POSITION.format(2),
     "processed": "{}",
+    "resent": "FALSE",
     "sent": "FALSE",
 }
 OWNER = "(0 :> 1 @@ 1 :> 1 @@ 2 :> 1 @@ 3 :> 1)"

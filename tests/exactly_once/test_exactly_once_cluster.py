@@ -96,6 +96,29 @@ def test_what_is_given_up_may_arrive_and_its_transaction_can_only_be_aborted() -
     assert not cluster.under_way()
 
 
+def test_who_has_sent_offsets_again_commits_them_or_aborts_what_comes_after_them() -> None:
+    cluster, heard = grouped(2, 0)
+
+    def answered() -> None:
+        assert cluster.handle(A, False)
+        assert cluster.receive_reply(A)
+
+    assert cluster.send_result(A, 0)
+    answered()
+    assert cluster.send_offsets(A)
+    assert cluster.repeat_request(A)
+    answered()
+    assert not cluster.send_offsets(A)  # the group has them
+    assert cluster.send_result(A, 0)
+    answered()
+    heard.steps.clear()
+    assert cluster.send_offsets(A)
+    assert heard.steps == [("blocked", "SendTxnOffsetCommit", A, True), ("SendEndTxn", A, 0)]
+    assert cluster.handle(A, True)
+    assert heal(cluster)
+    assert cluster.times_returned() == {(0, 0): 1, (0, 1): 1}
+
+
 def test_healing_that_does_not_come_to_rest_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     cluster, _ = grouped(1, 1)
     with monkeypatch.context() as patched:

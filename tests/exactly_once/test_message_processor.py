@@ -76,19 +76,63 @@ def test_offsets_are_those_of_the_transaction_and_name_the_member() -> None:
     assert (request.member_id, request.generation_id, request.group_instance_id) == ("000007", 5, "static")
 
 
-def test_it_commits_when_the_group_has_the_offsets_and_then_sends_no_more() -> None:
+def test_it_commits_when_the_group_has_the_offsets() -> None:
     one = working()
     sent(one)
     assert one.send_end(True) is None
     one.receive_reply(offsets(one), Errors.NONE)
     assert one.sent
-    assert one.send_result(0, 9) is None
     assert offsets(one) == ()
     request = one.send_end(True)
     assert request == EndTxnRequest(1, 3, True)
     one.receive_reply(request, Errors.NONE, ENDED)
     assert (one.positions, one.processed, one.sent, one.producer.epoch) == ([4, 0], set(), False, 4)
     assert sent(one) == ProduceRequest(1, 4, 0, 9)
+
+
+def test_after_more_results_it_sends_its_offsets_once_more_before_it_commits() -> None:
+    one = working()
+    sent(one)
+    one.receive_reply(offsets(one), Errors.NONE)
+    sent(one)
+    assert one.send_end(True) is None
+    (request,) = requests = offsets(one)
+    assert request.offset == 5
+    one.receive_reply(requests, Errors.NONE)
+    assert one.send_end(True) == EndTxnRequest(1, 3, True)
+
+
+def resent(rules: Rules | None = None) -> MessageProcessor:
+    """It has sent offsets again, and then one more result."""
+    one = working(rules)
+    one.repeat_request(sent(one))
+    assert not one.resent
+    requests = offsets(one)
+    one.repeat_request(requests)
+    assert one.resent
+    one.receive_reply(requests, Errors.NONE)
+    sent(one)
+    return one
+
+
+def test_offsets_that_were_sent_again_are_the_last_of_the_transaction() -> None:
+    one = resent()
+    assert one.send_offsets(one.group_metadata()) is None
+    request = one.send_end(False)
+    assert request is not None
+    one.repeat_request(request)
+    one.receive_reply(request, Errors.NONE, ENDED)
+    assert not one.resent
+    one.fetch_offset(0, 3)
+    sent(one)
+    (offset,) = offsets(one)
+    assert offset.offset == 4
+
+
+def test_without_a_rule_other_offsets_follow_those_that_were_sent_again() -> None:
+    one = resent(PROTOCOL.rules_without({"ResentOffsetsAreLast"}))
+    (request,) = offsets(one)
+    assert request.offset == 5
 
 
 def test_what_is_aborted_is_read_again() -> None:

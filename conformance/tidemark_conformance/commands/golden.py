@@ -23,6 +23,7 @@ from tidemark_conformance.explain.golden import Stage, golden_file, golden_root
 from tidemark_conformance.explain.golden import stage as stage_of
 from tidemark_conformance.explain.judge import NOT_A_STEP
 from tidemark_conformance.explain.load import Stored
+from tidemark_conformance.implementation import compiled
 from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.registry.protocols import protocol
@@ -56,6 +57,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace) -> int:
     """0; 1 when a row has no scenario, a scenario does not show its row, or (with --check) a file is not up to date."""
+    compiled.avoid()
     console = document.console()
     if golden_root().parent.parent != CHECKOUT or not golden_root().is_dir():
         raise Unusable(f"{golden_root()} is no folder of a checkout; run this in a checkout of Tidemark")

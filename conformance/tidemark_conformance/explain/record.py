@@ -136,9 +136,9 @@ class Arrow:
 class StoredCell:
     """One element of stored state: its text, and the number of its colour (-1: none).
 
-    `how`: "stored"; "absent", the place of an element that is not there; "lost", an element that ought to be there.
-    "other" differs from the right one, "twice" is one of several that are alike, and "contested" belongs to another
-    lane, too.
+    `how`: "stored"; "absent", the place of an element that is not there; "beyond", one after the last
+    element; "lost", an element that ought to be there. "other" differs from the right one, "twice" is one of several
+    that are alike, and "contested" belongs to another lane, too.
     """
 
     text: str
@@ -156,8 +156,8 @@ class Bar:
 
 @dataclass(frozen=True, slots=True)
 class Strip:
-    """Stored state of one lane after a step: `title` names it, `row` tells several of that title apart (it may be
-    empty).
+    """Stored state of one lane after a step (-1: there are no steps): `title` names it, `row` tells several of that
+    title apart (it may be empty).
 
     `kind`: its cells are those of a sequence ("cells"), a "set", a function ("values"), or it has none (""). `tag`: a
     few words in front of the cells. `marked`: it stands out, as a leader does. `faded`: its process is down. `spans`:

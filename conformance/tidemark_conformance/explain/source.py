@@ -17,6 +17,7 @@ from tidemark_conformance.tla.ir import Loc
 _UNIT = re.compile(
     r"^(?:\w+(?:\([^=]*\)|\[[^=]*\])?\s*==|-{4,}|={4,}|VARIABLES?\b|CONSTANTS?\b|ASSUME\b|THEOREM\b|LOCAL\b)"
 )
+_DEFINED = re.compile(r"^\w+(?:\([^=]*\)|\[[^=]*\])?\s*==")
 _COMMENT = re.compile(r"^\\\*")
 
 
@@ -58,6 +59,11 @@ class Source:
         while last > loc.line and not lines[last - 1].strip():
             last -= 1
         return [Line(f"{loc.module}.tla", number + 1, lines[number].rstrip()) for number in range(first, last)]
+
+    def definitions(self, module: str) -> list[Line]:
+        """The first line of each operator that the module defines."""
+        lines = enumerate(self._lines.get(module, []), 1)
+        return [Line(f"{module}.tla", number, text) for number, text in lines if _DEFINED.match(text)]
 
     def item(self, loc: Loc) -> str:
         """The text of the junction item that starts at `loc`, on one line, with all later lines that are indented

@@ -105,7 +105,8 @@ def use() -> bool:
 
 
 def avoid() -> None:
-    """Have this process, and those that it starts, run the modules as they are: tools that read their text need it."""
+    """Have this process, and those that it starts, run the modules as they are. Commands that read their text, or play
+    a scenario, need it: a scenario's events are asked for the names of their parameters."""
     os.environ[INTERPRETED] = "1"
 
 

@@ -2,28 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
+
+from tidemark.log.formats.names import Kind
 
 from tidemark_conformance.audit.audit import audit
 from tidemark_conformance.audit.result import AuditResult
+from tidemark_conformance.explain.source import Source
+from tidemark_conformance.logs import replicas
+from tidemark_conformance.logs.brokers import Unread, directories
 from tidemark_conformance.logs.files import Foreign, LogFile, found
-from tidemark_conformance.logs.slices import PARTITION, PRODUCER, Place, Slices, lines
+from tidemark_conformance.logs.slices import Slices
+from tidemark_conformance.logs.traces import Place, Trace
+from tidemark_conformance.logs.transactions import transactions
 from tidemark_conformance.paths import spec_root, temporary_folder
-from tidemark_conformance.tla.spec import load
+from tidemark_conformance.tla.ir import Loc
+from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.trace.schema import schema_of
 
 
 @dataclass(frozen=True)
 class Finding:
-    """A batch that a specification does not allow. `check`: the property that is false. `traces`: how many partitions
-    or producers are found so; the first few have a finding each."""
+    """A batch that a specification does not allow.
+
+    `check`: the property that is false, and `should` what it asks for. `traces`: how many traces are found so; the
+    first few have a finding each. `places`: the batch, then those that it is held against.
+    """
 
     specification: str
     check: str
+    should: str
     traces: int
-    place: Place
+    places: tuple[Place, ...]
+
+    @property
+    def place(self) -> Place:
+        """The batch that is judged."""
+        return self.places[0]
+
+    @property
+    def brokers(self) -> tuple[str, ...]:
+        """The brokers whose files show it."""
+        return tuple(dict.fromkeys(one.broker for one in self.places))
 
 
 @dataclass(frozen=True)
@@ -35,60 +58,103 @@ class Judged:
     steps: int
 
 
-@dataclass(frozen=True)
+@dataclass
 class Audited:
-    """All that was read, judged and found."""
+    """All that was read, judged and found. `left`: what is not judged, and a clause that says why."""
 
     slices: tuple[Slices, ...]
-    foreign: tuple[Foreign, ...]
-    judged: tuple[Judged, ...]
-    findings: tuple[Finding, ...]
+    foreign: list[Foreign] = field(default_factory=list)
+    unread: list[Unread] = field(default_factory=list)
+    left: list[tuple[str, str]] = field(default_factory=list)
+    judged: list[Judged] = field(default_factory=list)
+    findings: list[Finding] = field(default_factory=list)
 
 
 def audited(paths: Sequence[Path]) -> Audited:
-    """Judge the partitions in these folders. Raises Unusable for a folder without any file of a log directory."""
-    folders: dict[Path, list[LogFile]] = {}
-    foreign = []
+    """Judge the partitions in these folders.
+
+    Raises Unusable for a folder without any file of a log directory, and for directories of several clusters.
+    """
+    foreign, logs = folders(paths)
+    homes = directories(logs)  # before the logs, for a checkpoint that is older than its log is no fault
+    slices = tuple(Slices(folder, files, homes[folder].broker) for folder, files in logs.items())
+    told = Audited(tuple(one for one in slices if one.partition or one.fault), foreign)
+    told.unread += [one for home in {id(home): home for home in homes.values()}.values() for one in home.unread]
+    for kind in _traced(slices, homes, told):
+        judge(kind, told)
+    return told
+
+
+def folders(paths: Sequence[Path]) -> tuple[list[Foreign], dict[Path, list[LogFile]]]:
+    """What is foreign, and the files of each partition's folder."""
+    foreign: list[Foreign] = []
+    logs: dict[Path, list[LogFile]] = {}
     for file in found(paths):
         if isinstance(file, Foreign):
             foreign.append(file)
-        else:
-            folders.setdefault(file.path.parent, []).append(file)
-    every = [Slices(folder, files) for folder, files in folders.items()]
-    slices = tuple(one for one in every if one.partition or one.fault)
-    judged, findings = [], []
-    for name in (PARTITION, PRODUCER):
-        result = _result(name, slices)
-        if result is not None:
-            judged.append(Judged(name, result.traces, result.steps))
-            findings += _findings(name, result, slices)
-    return Audited(slices, tuple(foreign), tuple(judged), tuple(findings))
+        elif file.name.kind is Kind.SEGMENT:
+            logs.setdefault(file.path.parent, []).append(file)
+    return foreign, logs
 
 
-def _result(name: str, slices: Sequence[Slices]) -> AuditResult | None:
-    """The audit of all traces of a specification; None if there is none."""
-    home = spec_root() / "logs"
-    if not any(True for one in slices for _ in one.traces(name)):
-        return None
-    specification = load(home / f"{name}.tla", home / f"{name}.cfg")
+def _traced(slices: Sequence[Slices], homes: replicas.Homes, told: Audited) -> Iterator[list[Trace]]:
+    """The traces of all specifications, in the order in which they are judged."""
+    yield [trace for one in slices for trace in one.traces()]
+    together, left, unread = replicas.replicas([one for one in slices if one.files], homes)
+    told.left += left
+    told.unread += unread
+    yield [trace for some in together for trace in replicas.traces(some)]
+    logs, markers = transactions([one for some in together for one in some])
+    told.unread += [log.fault for log in logs if log.fault is not None]
+    yield [trace for log in logs for trace in log.traces(markers)]
+    if not_shown := sum(log.not_shown for log in logs):
+        told.left.append((f"outcomes of transactions in partitions: {not_shown:,}", "whose logs do not show them"))
+
+
+def judge(traces: Iterable[Trace], told: Audited) -> None:
+    """Judge traces by their specifications; what is judged and found is added."""
+    by_specification: dict[str, list[Trace]] = {}
+    for trace in traces:
+        by_specification.setdefault(trace.specification, []).append(trace)
+    for name, some in by_specification.items():
+        home = spec_root() / "logs"
+        specification = load(home / f"{name}.tla", home / f"{name}.cfg")
+        result = _result(some, specification)
+        told.judged.append(Judged(name, result.traces, result.steps))
+        told.findings += _findings(some, specification, result)
+
+
+def _result(traces: Sequence[Trace], specification: Specification) -> AuditResult:
+    """The audit of all traces of a specification."""
     with temporary_folder("logs-") as folder:
-        target = folder / f"{name}.ndjson"
+        target = folder / f"{specification.module.name}.ndjson"
         with target.open("w", encoding="utf-8") as file:
             file.write(schema_of(specification).with_nodes([]).text() + "\n")
-            for one in slices:
-                for trace, steps in one.traces(name):
-                    file.writelines(lines(trace, one.initial(name), steps))
+            for trace in traces:
+                file.writelines(trace.lines())
         return audit(None, [str(target)], specification)
 
 
-def _findings(name: str, result: AuditResult, slices: Sequence[Slices]) -> list[Finding]:
+def _findings(traces: Sequence[Trace], specification: Specification, result: AuditResult) -> list[Finding]:
     """A step that falls by a property is no step either; only the property is told."""
+    by_name = {trace.name: trace for trace in traces}
     named = {example for failure in result.failures if failure.kind != "not-a-step" for example in failure.examples}
     findings = []
     for failure in result.failures:
         for trace, step in failure.examples:
             if failure.kind == "not-a-step" and (trace, step) in named:
                 continue
-            (one,) = (one for one in slices if trace in {told for told, _ in one.traces(name)})
-            findings.append(Finding(name, failure.name, failure.traces, one.place(trace, step)))
+            places, should = by_name[trace].places(step), meaning(specification, failure.name)
+            findings.append(Finding(specification.module.name, failure.name, should, failure.traces, places))
     return findings
+
+
+def meaning(specification: Specification, check: str) -> str:
+    """The comment of the predicate that an action property `P == [][Q(...)]_vars` asks for; empty without one."""
+    name = specification.module.name
+    source = Source({name: spec_root() / "logs" / f"{name}.tla"})
+    defined = {re.split(r"\W", line.text)[0]: Loc(name, line.number) for line in source.definitions(name)}
+    body = source.definition(defined[check])[-1].text if check in defined else ""
+    asked = re.search(r"\[\]\[(\w+)", body)
+    lines = source.definition(defined[asked[1]]) if asked and asked[1] in defined else []
+    return " ".join(line.text.removeprefix("\\*").strip() for line in lines if line.text.startswith("\\*"))

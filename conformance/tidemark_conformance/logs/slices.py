@@ -5,13 +5,11 @@ A step is a batch and carries what stands in its header. Nothing is judged here.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-from crc32c import crc32c
 from tidemark.log.formats import batch, control, records
 from tidemark.log.formats.errors import Malformed, Torn
 from tidemark.log.formats.internal import OFFSETS
@@ -19,19 +17,10 @@ from tidemark.log.formats.names import Kind, Status
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.logs.files import LogFile, Opened, printable
+from tidemark_conformance.logs.traces import Place, Step, Trace, changed
 
 PARTITION, PRODUCER = "PartitionLog", "ProducerLog"
 """The specifications, by the names of their modules."""
-Step = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class Place:
-    """A batch where it stands."""
-
-    file: LogFile
-    position: int
-    header: batch.BatchHeader
 
 
 @dataclass(frozen=True)
@@ -47,36 +36,60 @@ class Fault:
 class Slices:
     """The slices of one partition's folder. Steps stand in the order of the log."""
 
-    def __init__(self, folder: Path, files: Sequence[LogFile]) -> None:
+    def __init__(self, folder: Path, files: Sequence[LogFile], broker: str = "") -> None:
         kept = [one for one in files if one.name.kind is Kind.SEGMENT and one.name.status is Status.NORMAL]
+        self.folder = folder
         self.name = printable(folder)
-        self._files = sorted(kept, key=lambda one: one.name.number or 0)
+        self.broker = broker
+        self.files = sorted(kept, key=lambda one: one.name.number or 0)
+        """The segments, by their base offsets."""
         self.size = 0
         """Bytes that were read."""
         self.fault: Fault | None = None
         self.partition: list[Step] = []
         self.producers: dict[int, list[Step]] = {}
-        self.sequenced = not (self._files and self._files[0].topic == OFFSETS)
+        self.sequenced = not (self.files and self.files[0].topic == OFFSETS)
+        self.rewritten = False
+        """Whether a batch lacks records that it had: compaction has been there."""
         self._holes = 0
         self._seen: dict[int, int] = {}
-        end: int | None = None
-        for place, found in self._places():
+        self._end: int | None = None
+        for place, found in self._read():
             try:
-                end = self._add(found, end)
+                self._end = self._add(found, self._end)
             except Malformed as problem:
                 self.fault = Fault(place.file, problem.moved(place.position, "the marker"), False)
                 break
 
-    def _places(self) -> Iterator[tuple[Place, batch.Batch]]:
+    @property
+    def base(self) -> int:
+        """The base offset of the first segment."""
+        return self.files[0].name.number or 0 if self.files else 0
+
+    @property
+    def end(self) -> int:
+        """The offset after the last batch that was read."""
+        return self.base if self._end is None else self._end
+
+    def places(self) -> Iterator[tuple[Place, batch.Batch]]:
+        """The batches that were read, once more, where they stand."""
+        stop = len(self.partition)
+        for place, found in self._read():
+            if stop == 0:
+                return
+            stop -= 1
+            yield place, found
+
+    def _read(self) -> Iterator[tuple[Place, batch.Batch]]:
         """The batches up to the first fault, which is kept."""
-        for number, one in enumerate(self._files, 1):
+        for number, one in enumerate(self.files, 1):
             try:
                 with one.path.open("rb") as file:
                     for found in batch.batches(Opened(file)):
                         found.check()
-                        yield Place(one, found.position, found.header), found
+                        yield Place(one, found.position, found.header, self.broker), found
             except Malformed as problem:
-                self.fault = Fault(one, problem, isinstance(problem, Torn) and number == len(self._files))
+                self.fault = Fault(one, problem, isinstance(problem, Torn) and number == len(self.files))
                 return
             except OSError as problem:
                 raise Unusable(f"{one.shown} cannot be read ({problem.strerror or problem})") from problem
@@ -85,6 +98,7 @@ class Slices:
         """One more batch; returns the offset after it. Offsets that are missing before it are a hole."""
         header = found.header
         self.size += header.size
+        self.rewritten = self.rewritten or header.record_count != header.last_offset_delta + 1
         if end not in (None, header.base_offset):
             self._holes += 1
         step = {"first": header.base_offset, "last": header.last_offset, "epoch": header.leader_epoch}
@@ -104,43 +118,27 @@ class Slices:
         sequences = {"first": max(header.base_sequence, 0), "last": max(header.last_sequence, 0)}
         return {"type": "data", **shared, "transactional": header.transactional, **sequences, "hole": hole}
 
-    def traces(self, specification: str) -> Iterator[tuple[str, list[Step]]]:
-        """The traces of a specification, by the names that `place` takes."""
-        if specification == PARTITION:
-            if self.partition:
-                yield self.name, self.partition
-        else:
-            for producer, steps in sorted(self.producers.items()):
-                yield f"{self.name} producer {producer}", steps
-
-    def place(self, trace: str, step: int) -> Place:
-        """The batch that is a step of a trace."""
-        producer = int(trace.rpartition(" producer ")[2]) if " producer " in trace[len(self.name) :] else None
-        count = 0
-        for place, _ in self._places():
-            count += producer in (None, place.header.producer_id)
-            if count == step:
-                return place
-        raise Unusable(f"{self.name} has changed while it was read; copy it, and audit the copy")
-
-    def initial(self, specification: str) -> dict[str, Any]:
-        """The state of a trace before its first step."""
-        if specification == PARTITION:
-            return {"batch": {"first": 0, "last": 0, "epoch": -1}}
+    def traces(self) -> Iterator[Trace]:
+        """The traces of the partition and of its producers."""
+        if self.partition:
+            nothing: Step = {"first": 0, "last": 0, "epoch": -1}
+            yield self._trace(PARTITION, self.name, {"batch": nothing}, self.partition, None)
         nothing = {"type": "marker", "epoch": -1, "coordinator": -1, "time": -1}
-        return {"sequenced": self.sequenced, "batch": nothing}
+        for producer, steps in sorted(self.producers.items()):
+            initial = {"sequenced": self.sequenced, "batch": nothing}
+            yield self._trace(PRODUCER, f"{self.name} producer {producer}", initial, steps, producer)
 
+    def _trace(self, specification: str, name: str, initial: Step, steps: list[Step], producer: int | None) -> Trace:
+        return Trace(specification, name, "batch", initial, lambda: steps, partial(self._places, producer))
 
-def lines(trace: str, initial: dict[str, Any], steps: Sequence[Step]) -> Iterator[str]:
-    """A trace in NDJSON."""
-    crc = 0
-    events: list[dict[str, Any]] = [{"trace": trace, "step": 0, "state": initial}]
-    events += [
-        {"trace": trace, "step": number, "action": "Next", "delta": {"batch": step}}
-        for number, step in enumerate(steps, 1)
-    ]
-    for event in events:
-        line = json.dumps(event, separators=(",", ":")) + "\n"
-        crc = crc32c(line.encode(), crc)
-        yield line
-    yield json.dumps({"trace": trace, "end": {"steps": len(steps)}, "crc32c": f"{crc:08x}"}) + "\n"
+    def _places(self, producer: int | None, step: int) -> tuple[Place, ...]:
+        """The batch of a step, of the producer or of any, and the one before it."""
+        before: tuple[Place, ...] = ()
+        count = 0
+        for place, found in self.places():
+            if producer in (None, found.header.producer_id):
+                count += 1
+                if count == step:
+                    return place, *before
+                before = (place,)
+        raise changed(self.name)

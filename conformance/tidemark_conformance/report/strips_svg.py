@@ -97,6 +97,8 @@ def _cell(cell: StoredCell, x: float, y: float, wide: float) -> str:
     hue = f" hue{cell.colour % HUES}" if cell.colour >= 0 and cell.how != "lost" else ""
     top = y - HEIGHT / 2
     box = f'x="{x + 1:.0f}" y="{top:.0f}" width="{wide - 2:.0f}" height="{HEIGHT}"'
+    if cell.how == "beyond":
+        return ""
     parts = [f'<rect class="cell {cell.how}{hue}" {box} rx="2"/>']
     if cell.how == "lost":
         across, down = wide - 6, HEIGHT - 4
@@ -111,9 +113,11 @@ def _cell(cell: StoredCell, x: float, y: float, wide: float) -> str:
 def _told(strip: Strip) -> str:
     """A strip in words."""
     head = " ".join(word for word in (strip.lane, strip.title, strip.row, strip.tag) if word)
-    cells = [cell.text if cell.how == "stored" else f"{cell.text} ({cell.how})" for cell in strip.cells]
+    there = [cell for cell in strip.cells if cell.how != "beyond"]
+    cells = [cell.text if cell.how == "stored" else f"{cell.text} ({cell.how})" for cell in there]
     bars = [f"{bar.name}: {bar.at}" for bar in strip.bars]
-    return f"{head} after step {strip.step}: {', '.join(cells) or 'nothing'}" + "".join(f"\n{bar}" for bar in bars)
+    when = f" after step {strip.step}" if strip.step >= 0 else ""
+    return f"{head}{when}: {', '.join(cells) or 'nothing'}" + "".join(f"\n{bar}" for bar in bars)
 
 
 def legend_svg(legend: Sequence[Hue], x: float, y: float, room: float) -> Iterator[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from tidemark_conformance.audit.result import HOLDS, UNDECIDED, VIOLATION
 from tidemark_conformance.console.progress import progress
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.implementation import compiled
 from tidemark_conformance.prove import inductive
 from tidemark_conformance.registry.specifications import with_rules_off
 from tidemark_conformance.report import document
@@ -30,6 +31,7 @@ def run(arguments: argparse.Namespace) -> int:
     spec = _specification(arguments)
     begun: Beginning | None = None
     if arguments.begin is not None:
+        compiled.avoid()
         begun = beginning(arguments.begin, spec, without)
         spec = begun.spec
     elif spec is None:

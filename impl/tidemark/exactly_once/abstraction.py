@@ -221,6 +221,7 @@ class Abstraction(Abstract):
             _mask(process.owned),
             tuple(process.positions),
             _mask(process.processed),
+            process.resent,
             process.sent,
             "UNINITIALIZED" if state is ProducerState.INITIALIZING else state,
         )
@@ -320,7 +321,7 @@ TOUCHES = {
     "SendEndTxn": "instance.i rpc.i",
     "ReceiveReply": "instance.i rpc.i",
     "GiveUpRequest": "instance.i rpc.i late.i",
-    "RepeatRequest": "late.i",
+    "RepeatRequest": "instance.i late.i",
     "LoseLate": "late.i",
     "Crash": "instance.i rpc.i late.i",
     "AppendResult": "txn.i output entry.i rpc.i late.i",

@@ -4,7 +4,8 @@ group, and a transactional producer of its own.
 The application's loop, a method each. A method returns its requests, for the caller to carry:
 
     send_result             a record of an owned partition is read, and its result sent; the first begins a transaction
-    send_offsets            sendOffsetsToTransaction: how far it has read, and which member of which generation it is
+    send_offsets            sendOffsetsToTransaction: how far it has read, and which member of which generation it is;
+                            after more results once more, in the same transaction
     send_end                commitTransaction, or abortTransaction after an error
     commit_offsets          commitSync, outside a transaction
     revoke, join, sync      the group rebalances: what is open is ended first, then it gives up what it owns
@@ -37,8 +38,9 @@ READS = (ProducerState.READY, ProducerState.IN_TRANSACTION)
 
 class MessageProcessor:
     """One process. `instance`: its group.instance.id, if it is static; `owned`, `positions`: input partitions by
-    number, and the next offset of each; `processed`: the partitions whose records are in the transaction; `sent`: the
-    group has the offsets of them."""
+    number, and the next offset of each; `processed`: the partitions whose records are in the transaction;
+    `resent`: its offsets were sent again, and a copy of them may be under way; `sent`: the group has the offsets of all
+    its results."""
 
     __slots__ = (
         "_rules",
@@ -50,6 +52,7 @@ class MessageProcessor:
         "positions",
         "processed",
         "producer",
+        "resent",
         "sent",
     )
 
@@ -65,6 +68,7 @@ class MessageProcessor:
         self.positions = [NO_POSITION] * len(topics)
         self.producer = producer
         self.processed: set[int] = set()
+        self.resent = False
         self.sent = False
 
     @property
@@ -82,12 +86,13 @@ class MessageProcessor:
     def take_record(self, partition: int) -> bool:
         """The partition's next record is in the transaction; False if its result may not be sent."""
         producer, position = self.producer, self.positions[partition]
-        if self.sent or position < 0 or partition not in self.owned:
+        if position < 0 or partition not in self.owned:
             return False
         if producer.state is not ProducerState.IN_TRANSACTION and not producer.begin_transaction(1):
             return False
         self.positions[partition] = position + 1
         self.processed.add(partition)
+        self.sent = False
         return True
 
     @property
@@ -102,7 +107,7 @@ class MessageProcessor:
     def send_offsets(self, group: ConsumerGroupMetadata) -> Commits | None:
         """The offsets of all that the transaction has processed, as `group` says; () if there are none to send, None
         if they may not be sent so."""
-        if not self._rules.send_group_metadata(group):
+        if not self._rules.send_group_metadata(group) or not self._rules.resent_offsets_are_last(self.resent):
             return None
         if not self.has_offsets:
             return ()
@@ -138,7 +143,12 @@ class MessageProcessor:
                 if self._rules.rewind_after_abort(partition in self.processed):
                     self.positions[partition] = NO_POSITION
         self.processed.clear()
+        self.resent = False
         self.sent = False
+
+    def repeat_request(self, request: Request) -> None:
+        """The connection is lost, and the request is sent again: a copy of it may be under way."""
+        self.resent = self.resent or not isinstance(request, (ProduceRequest, EndTxnRequest))
 
     def give_up_request(self) -> None:
         """It waits no more (delivery.timeout.ms): whether the request arrives is open."""

@@ -83,6 +83,14 @@ def commit_without_error(state: ProducerState) -> bool:
 
 
 @guard
+def resent_offsets_are_last(resent: bool) -> bool:
+    """This project's; Kafka 4.x lacks it: a producer that has sent offsets again (a lost connection, KIP-98's
+    TxnOffsetCommit) sends no others in that transaction. Without it a copy of the older offsets may come last, and the
+    group goes back to them (row 153)."""
+    return not resent
+
+
+@guard
 def read_committed(position: int, last_stable_offset: int) -> bool:
     """KIP-98 (isolation.level): a consumer of the results reads up to the last stable offset, and leaves out what is
     aborted. Without it a reader gets records of open and of aborted transactions."""
@@ -109,6 +117,7 @@ class Rules:
     commit_outside_transaction: Callable[[ProducerState], bool] = commit_outside_transaction
     rewind_after_abort: Callable[[bool], bool] = rewind_after_abort
     commit_without_error: Callable[[ProducerState], bool] = commit_without_error
+    resent_offsets_are_last: Callable[[bool], bool] = resent_offsets_are_last
     read_committed: Callable[[int, int], bool] = read_committed
 
     def for_transactions(self) -> TransactionRules:

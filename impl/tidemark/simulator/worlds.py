@@ -15,7 +15,7 @@ it again, wherever a profile's name is taken:
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from random import Random
 from typing import Any, Generic, TypeVar
@@ -130,10 +130,7 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
     dice = Random(f"world {number}")
     known: list[P] = [one for one in profiles.values() if one.drawn]
     calm = set.intersection(*[set(one.weights) for one in known])
-    seen: dict[str, list[int]] = {}
-    for profile in known:
-        for kind, weight in profile.weights.items():
-            seen.setdefault(kind, []).append(weight)
+    seen = _weights(known)
     density = dice.choice((2, 4, 6, 8))
     weights: dict[str, float] = {}
     for kind, several in seen.items():
@@ -146,6 +143,7 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
             weights[kind] = often
     chances = {one: _chance(dice, one, known) for one in _chances(known[0])}
     later = {one: Random(f"{one} {number}").choice(several) for one, several in LATER.items() if hasattr(known[0], one)}
+    weights.update(_later_kinds(number, known, profiles.values()))
     if change:
         dice = Random(f"world {world}")
         for _ in range(dice.choice((1, 1, 2, 3))):
@@ -165,6 +163,26 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
         **chances,
         **later,
     )
+
+
+def _weights(profiles: Iterable[Profile]) -> dict[str, list[int]]:
+    """The weights that these profiles have, by kind of event."""
+    seen: dict[str, list[int]] = {}
+    for profile in profiles:
+        for kind, weight in profile.weights.items():
+            seen.setdefault(kind, []).append(weight)
+    return seen
+
+
+def _later_kinds(number: str, known: Iterable[Profile], profiles: Iterable[Profile]) -> dict[str, float]:
+    """Weights of the kinds that came with later profiles, in one world of three. Each has dice of its own, so that the
+    other worlds are as they were before it came."""
+    earlier, found = _weights(known), dict[str, float]()
+    for kind, several in _weights(profiles).items():
+        dice = Random(f"{kind} {number}")
+        if kind not in earlier and not dice.randrange(3):
+            found[kind] = dice.choice(several) * float(2.0 ** dice.uniform(-1, 1))
+    return found
 
 
 def _leanings(number: str, kinds: Sequence[str]) -> dict[str, tuple[int, ...]]:
@@ -216,7 +234,8 @@ class Mix(Generic[P]):
     that names no world.
 
     `profiles`: by name; `mixes`: names of several profiles under one. `beginnings`: those of a world's name, each with
-    its profile and its 256 kinds of events. `every_kind`: all kinds of events of these profiles.
+    its profile and its 256 kinds of events. `every_kind`: the kinds of events of these profiles, later ones
+    aside.
     """
 
     def __init__(self, name: str, profiles: Mapping[str, P], mixes: Mapping[str, Sequence[str]]) -> None:
@@ -233,7 +252,7 @@ class Mix(Generic[P]):
         else:
             raise ValueError(f"there is no profile {name}; the profiles are {', '.join([*profiles, *mixes])}")
         self.kinds = {profile.name: weight_table(profile.weights) for profile in self.profiles}
-        self.every_kind = sorted({kind for profile in profiles.values() for kind in profile.weights})
+        self.every_kind = sorted({kind for one in profiles.values() if one.drawn for kind in one.weights})
 
     def named(self, name: str) -> Mix[P]:
         """The mix of another name, of the same profiles."""

@@ -14,6 +14,7 @@
 (*    ("slow rpc");                                                        *)
 (*  - a generation is complete when all have joined who live, and they     *)
 (*    hear of it at once ("slow group").                                   *)
+(* Offsets are sent once in a transaction, but for "more results".         *)
 (* A violation is real; what a "holds" covers the manifest says.           *)
 (***************************************************************************)
 EXTENDS ExactlyOnceProperties, TLC
@@ -28,7 +29,7 @@ CONSTANTS
     Faults          \* how many faults, of all kinds together
 
 ASSUME Families \subseteq {"crash", "remove", "give up", "repeat", "abort", "time out", "copy", "plain", "rebalance", "slow init",
-                           "slow rpc", "slow group", "replace"}
+                           "slow rpc", "slow group", "replace", "more results"}
 
 VARIABLE faults
 mcVars == <<vars, faults>>
@@ -103,7 +104,10 @@ InTransaction(i) == Cardinality({n \in Data : output[n].instance = i /\ n > entr
 Rebalancing == group.joined # {} \/ \E i \in Instances : instance[i].owned # {} /\ instance[i].member \notin group.members
 
 Consume(i) ==
-    \/ \E p \in Partitions : InTransaction(i) < Batch /\ instance[i].epoch <= LastEpoch /\ SendResult(i, p)
+    \/ \E p \in Partitions :
+            /\ InTransaction(i) < Batch /\ instance[i].epoch <= LastEpoch
+            /\ instance[i].sent => "more results" \in Families
+            /\ SendResult(i, p)
     \/ \E named \in BOOLEAN : (named \/ ~Has("SendGroupMetadata")) /\ SendTxnOffsetCommit(i, named)
     \/ \E result \in Results :
             /\ result = "ABORT" /\ instance[i].state = "IN_TRANSACTION" => "abort" \in Families

@@ -16,7 +16,7 @@ CONSTANTS
     LastOutput,     \* records of the output
     Follow          \* what goes on; other actions are taken, and what would follow them is left out
 
-ASSUME Follow \subseteq {"late", "copy", "crash", "group", "removed", "error", "commit", "decided", "idle"}
+ASSUME Follow \subseteq {"late", "copy", "crash", "group", "removed", "error", "commit", "more results", "decided", "idle"}
 
 \* The one instance is a member of the group, owns all partitions and knows where to go on.
 StartedInit ==
@@ -34,7 +34,7 @@ StartedInit ==
     /\ returned = <<>>
     /\ instance = [i \in Instances |-> [state |-> "READY", epoch |-> 0, next |-> 0, member |-> 1, generation |-> 1,
                                         owned |-> Partitions, position |-> [p \in Partitions |-> 0], processed |-> {},
-                                        sent |-> FALSE]]
+                                        resent |-> FALSE, sent |-> FALSE]]
     /\ rpc = [i \in Instances |-> Idle]
     /\ late = [i \in Instances |-> Idle]
     /\ lateMarker = [i \in Instances |-> Idle]
@@ -53,6 +53,7 @@ Bounds ==
         /\ "group" \in Follow \/ instance[i].owned # {} \/ instance[i].state = "UNINITIALIZED"
         /\ "error" \in Follow \/ instance[i].state \notin {"ABORTABLE_ERROR", "FATAL_ERROR"}
         /\ "commit" \in Follow \/ rpc[i].type # "commit"
+        /\ "more results" \in Follow \/ rpc[i].type # "produce" \/ ~OpenInOffsets(i, rpc[i])
         /\ "decided" \in Follow \/ txn[i].state \in Undecided
         /\ "idle" \in Follow \/ instance[i].state # "READY" \/ instance[i].owned # Partitions \/ read = Len(output)
 =============================================================================

@@ -140,6 +140,13 @@ class ExactlyOnceCluster(ExactlyOnceState):
         self.rpc[i] = Exchange(request)
         return True
 
+    def send_offsets(self, i: int) -> bool:
+        """An instance commits how far it has read, or aborts its transaction if it has sent other offsets again."""
+        instance = self.instances[i]
+        return self.send_txn_offset_commit(i, True) or (
+            instance.resent and instance.has_offsets and self.send_end_txn(i, False)
+        )
+
     def send_txn_offset_commit(self, i: int, named: bool) -> bool:
         """An instance commits how far it has read; `named`: with its group metadata, and not by group id alone."""
         instance = self.instances[i]
@@ -200,6 +207,7 @@ class ExactlyOnceCluster(ExactlyOnceState):
         if exchange is None or exchange.answered or self.late[i] is not None:
             return False
         self.late[i] = Exchange(exchange.request)
+        self.instances[i].repeat_request(exchange.request)
         self.recorder.did("RepeatRequest", i)
         return True
 

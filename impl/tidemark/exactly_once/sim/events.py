@@ -82,7 +82,7 @@ class ExactlyOnceEvents(Generic[Cluster]):
             if instance.sent:
                 return cluster.send_end_txn(i, True)
             if chance < profile.ends or not self._may_send(i, p):
-                return cluster.send_txn_offset_commit(i, True)
+                return cluster.send_offsets(i)
             return cluster.send_result(i, p)
         if state is not ProducerState.READY:
             return False
@@ -111,6 +111,14 @@ class ExactlyOnceEvents(Generic[Cluster]):
         if word & 1 and self._may_replace() and cluster.replace_member(i):
             return True
         return cluster.sync_group(i) or (cluster.must_rejoin(i) and self._may_join(i) and cluster.join_group(i))
+
+    def go_on(self, word: int) -> bool:
+        """An instance whose offsets are in its transaction processes one more record of the same partitions in it."""
+        i, cluster = word % self._instances, self.cluster
+        instance = cluster.instances[i]
+        if not instance.sent:
+            return False
+        return any(self._may_send(i, p) and cluster.send_result(i, p) for p in sorted(instance.processed))
 
     def serve(self, word: int) -> bool:
         """A request arrives."""

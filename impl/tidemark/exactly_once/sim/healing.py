@@ -94,7 +94,7 @@ def _process(cluster: ExactlyOnceCluster, i: int, most: int) -> None:
         cluster.fetch_offset(i, p)
     if process.producer.sequences[OUTPUT] < most and any(cluster.send_result(i, p) for p in sorted(process.owned)):
         return
-    cluster.send_txn_offset_commit(i, True)
+    cluster.send_offsets(i)
 
 
 def at_rest(cluster: ExactlyOnceCluster) -> bool:

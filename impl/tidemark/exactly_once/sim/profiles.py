@@ -82,6 +82,19 @@ CARELESS = ExactlyOnceProfile(
 )
 """Applications try what they must not do, and much goes wrong with them."""
 
+SEVERAL_OFFSETS = ExactlyOnceProfile(
+    "several-offsets",
+    {**CALM, "group": 40, "repeat": 80, "late": 8, "go_on": 250},
+    heals=64,
+    silent=2,
+    ends=255,
+    aborts=2,
+    careless=0,
+    polls=10,
+    drawn=False,
+)
+"""One instance sends its offsets after each result, goes on in the same transaction, and often sends requests again."""
+
 DEMONSTRATION = ExactlyOnceProfile(
     "demonstration",
     {"work": 80, "serve": 70, "decide": 20, "group": 16, "read": 70},
@@ -126,6 +139,7 @@ PROFILES = {
         ZOMBIES,
         CRASHES,
         CARELESS,
+        SEVERAL_OFFSETS,
         ExactlyOnceProfile("calm", CALM, heals=256, careless=0, aborts=2, copies=0),
     )
 }

@@ -1,0 +1,229 @@
+"""`tidemark logs audit` of several brokers: a real cluster passes, and what replication never leaves is found."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from crafted_logs import NAME, REAL, data, directory, rewritten
+from tidemark.log.formats import batch, texts
+from tidemark.log.formats.texts import OffsetEntry
+from tidemark_conformance.cli import main
+
+Capture = pytest.CaptureFixture[str]
+
+
+def audit(capsys: Capture, *paths: object) -> tuple[int, dict[str, Any], list[str]]:
+    """The exit code, the document, and the sentences."""
+    code = main(["logs", "audit", *map(str, paths), "--json", "-"])
+    said = capsys.readouterr()
+    sentences = [line for line in said.err.splitlines() if line.startswith("tidemark logs:")]
+    return code, json.loads(said.out), sentences
+
+
+def judged(told: dict[str, Any], specification: str) -> tuple[int, int]:
+    """Traces and steps."""
+    (found,) = [one for one in told["judged"] if one["specification"] == specification]
+    return found["traces"], found["steps"]
+
+
+def checks(told: dict[str, Any]) -> list[str]:
+    return [one["check"] for one in told["findings"]]
+
+
+def test_a_running_cluster_has_no_finding(capsys: Capture) -> None:
+    """Three brokers, one with two directories, copied while they ran: kills, a reassignment, compaction, deletion."""
+    code, told, sentences = audit(capsys, *sorted(REAL.iterdir()))
+    assert (code, told["ok"], told["findings"], told["not_judged"], sentences) == (0, True, [], [], [])
+    assert judged(told, "ReplicaLogs") == (19, 554)
+    assert audit(capsys, REAL)[1]["judged"] == told["judged"]  # one folder with all directories is the same
+
+
+def damaged(folder: Path, change: Callable[[bytearray], None], name: str = "orders-0") -> Path:
+    """A copy of the cluster; a log of its second broker is changed."""
+    shutil.copytree(REAL, folder)
+    log = folder / "broker2" / name / NAME
+    content = bytearray(log.read_bytes())
+    change(content)
+    log.write_bytes(content)
+    return log
+
+
+def places() -> list[int]:
+    """The bytes at which the batches of orders-0 begin."""
+    content = (REAL / "broker2" / "orders-0" / NAME).read_bytes()
+    return [one.position for one in batch.batches(batch.Stored(content))]
+
+
+def other_value(content: bytearray) -> None:
+    content[:] = rewritten(bytes(content), 4, lambda found: [one._replace(value=b"forged") for one in found])
+
+
+def taken_out(content: bytearray) -> None:
+    del content[places()[4] : places()[5]]
+
+
+def newer_epoch(content: bytearray) -> None:
+    """The epoch of the last batch; it stands outside the CRC."""
+    content[places()[-1] + 15] += 1
+
+
+REAL_DAMAGE = [
+    ("SameEpochSameBatch", other_value, 4),
+    ("NoBatchIsMissing", taken_out, 4),
+    ("CommittedBatchesAgree", newer_epoch, -1),
+]
+
+
+@pytest.mark.parametrize(("check", "change", "number"), REAL_DAMAGE, ids=[check for check, *_ in REAL_DAMAGE])
+def test_damage_of_one_replica_is_found_beside_the_others(
+    capsys: Capture, tmp_path: Path, check: str, change: Callable[[bytearray], None], number: int
+) -> None:
+    """Broker 2 differs from both others: each of these two pairs is found."""
+    log = damaged(tmp_path / "cluster", change)
+    code, told, _ = audit(capsys, tmp_path / "cluster")
+    found = [one for one in told["findings"] if one["check"] == f"ReplicaLogs.{check}"]
+    assert (code, checks(told)) == (1, [f"ReplicaLogs.{check}"] * 2)
+    assert sorted(sorted(one["brokers"]) for one in found) == [["broker 1", "broker 2"], ["broker 2", "broker 3"]]
+    assert (found[0]["traces"], found[0]["at"]) == (2, places()[number])
+    beside = found[0]["beside"][0]
+    assert (beside["broker"], beside["file"], beside["at"]) == ("broker 2", str(log), places()[number])
+    assert found[0]["should"].startswith("The other replica")
+
+
+def test_a_missing_committed_tail_is_found_where_the_broker_has_stopped(capsys: Capture, tmp_path: Path) -> None:
+    """A running broker's log may have been copied before its checkpoint is."""
+    log = damaged(tmp_path / "cluster", lambda content: content.__delitem__(slice(places()[-1], None)))
+    assert audit(capsys, tmp_path / "cluster")[:2][0] == 0
+    (tmp_path / "cluster" / "broker2" / ".kafka_cleanshutdown").write_bytes(b"")
+    code, told, _ = audit(capsys, tmp_path / "cluster")
+    assert (code, checks(told)) == (1, ["ReplicaLogs.NoBatchIsMissing"] * 2)
+    missing = told["findings"][0]["beside"][0]
+    assert (missing["kind"], missing["file"], missing["at"]) == ("none", str(log), places()[-1])
+
+
+def test_a_torn_tail_of_one_replica_is_no_finding(capsys: Capture, tmp_path: Path) -> None:
+    damaged(tmp_path / "cluster", lambda content: content.__delitem__(slice(-5, None)))
+    code, told, sentences = audit(capsys, tmp_path / "cluster")
+    assert (code, told["findings"], sentences, [one["tail"] for one in told["not_judged"]]) == (0, [], [], [True])
+
+
+def two(tmp_path: Path, one: list[bytes], other: list[bytes], name: str = "orders-0", **more: object) -> list[Path]:
+    """The directories of two brokers."""
+    return [directory(tmp_path / f"b{node}", node, {name: log}, **more) for node, log in ((1, one), (2, other))]
+
+
+A, B = data(0, 0), data(1, 1)
+PARTED = data(0, 0, leader=1), data(0, 0, leader=2)
+
+
+def test_logs_that_part_below_both_high_watermarks_are_found(capsys: Capture, tmp_path: Path) -> None:
+    """So a lost acknowledged record shows, as of CAND-1. Above a high watermark logs may part."""
+    paths = two(tmp_path, [A, data(1, 1, leader=1)], [A, data(1, 1, leader=2)], high_watermark=2)
+    code, told, _ = audit(capsys, *paths)
+    assert (code, checks(told), told["findings"][0]["at"]) == (1, ["ReplicaLogs.CommittedBatchesAgree"], len(A))
+    (paths[1] / "replication-offset-checkpoint").write_bytes(texts.write_offsets([OffsetEntry("orders", 0, 1)]))
+    assert audit(capsys, *paths)[0] == 0
+    (paths[1] / "replication-offset-checkpoint").unlink()
+    assert audit(capsys, *paths)[0] == 0
+
+
+def test_logs_that_have_parted_stay_parted(capsys: Capture, tmp_path: Path) -> None:
+    behind = data(1, 1, leader=3)
+    code, told, _ = audit(capsys, *two(tmp_path, [PARTED[0], behind], [PARTED[1], behind]))
+    assert (code, checks(told)) == (1, ["ReplicaLogs.PartedLogsStayParted"])
+
+
+def test_batches_that_begin_elsewhere_in_the_same_epoch_are_found(capsys: Capture, tmp_path: Path) -> None:
+    code, told, _ = audit(capsys, *two(tmp_path, [data(0, 0, 2)], [A, B]))
+    assert (code, checks(told)) == (1, ["ReplicaLogs.SameEpochSameBatch"])
+
+
+RIGHT: list[tuple[str, list[bytes], list[bytes], dict[str, object]]] = [
+    ("one is behind", [A, B], [A], {"high_watermark": 2}),
+    ("one begins later", [A, B], [B], {"high_watermark": 2, "start": 1}),
+    ("parted tails of unlike batches", [A, data(1, 1, 3, leader=1)], [A, data(1, 1, leader=2)], {"high_watermark": 1}),
+    ("batches before leader epochs", [data(0, 0, leader=-1)], [data(0, 0, value=b"w", leader=-1)], {}),
+    ("a hole in a compacted log", [A, B, data(2, 2)], [A, data(2, 2)], {"cleaned": 3, "high_watermark": 3}),
+    ("nothing yet", [A], [], {"high_watermark": 0}),
+]
+
+
+@pytest.mark.parametrize(("what", "one", "other", "more"), RIGHT, ids=[what for what, *_ in RIGHT])
+def test_what_replication_leaves_is_no_finding(
+    capsys: Capture, tmp_path: Path, what: str, one: list[bytes], other: list[bytes], more: dict[str, object]
+) -> None:
+    code, told, _ = audit(capsys, *two(tmp_path, one, other, **more))
+    assert (code, told["findings"]) == (0, []), what
+    assert judged(told, "ReplicaLogs")[0] == 1
+
+
+def test_a_record_that_compaction_has_left_is_the_same_on_both(capsys: Capture, tmp_path: Path) -> None:
+    """Of a batch that the cleaner has rewritten on one broker each remaining record is compared."""
+    whole = data(0, 0, 3)
+    fewer = rewritten(whole, 0, lambda found: [found[0], found[2]])
+    (tmp_path / "right").mkdir()
+    assert audit(capsys, *two(tmp_path / "right", [whole], [fewer]))[0] == 0
+    forged = rewritten(whole, 0, lambda found: [found[0], found[2]._replace(value=b"forged")])
+    code, told, _ = audit(capsys, *two(tmp_path, [whole], [forged]))
+    assert (code, checks(told)) == (1, ["ReplicaLogs.SameEpochSameBatch"])
+
+
+def test_directories_of_one_broker_are_no_replicas(capsys: Capture, tmp_path: Path) -> None:
+    first = directory(tmp_path / "disk1", 1, {"orders-0": [A]})
+    second = directory(tmp_path / "disk2", 1, {"orders-1": [data(0, 5)]})
+    code, told, _ = audit(capsys, first, second)
+    assert (code, [one["specification"] for one in told["judged"]]) == (0, ["PartitionLog", "ProducerLog"])
+
+
+def test_what_cannot_be_compared_is_told(capsys: Capture, tmp_path: Path) -> None:
+    first = directory(tmp_path / "disk1", 1, {"orders-0": [A]}, topic_id="one")
+    code, told, _ = audit(capsys, first, directory(tmp_path / "disk2", 1, {"orders-0": [data(0, 5)]}))
+    assert (code, told["not_judged"][0]["what"]) == (0, "orders-0")
+    assert "two directories of one broker" in told["not_judged"][0]["problem"]
+    anew = directory(tmp_path / "disk3", 3, {"orders-0": [data(0, 5)]}, topic_id="other")
+    code, told, _ = audit(capsys, first, anew)
+    assert (code, "topic ids one, other" in told["not_judged"][0]["problem"]) == (0, True)
+
+
+def test_directories_without_a_broker_are_brokers_by_their_paths(capsys: Capture, tmp_path: Path) -> None:
+    paths = [directory(tmp_path / name, None, {"orders-0": [log]}) for name, log in (("a", A), ("b", data(0, 5)))]
+    code, told, _ = audit(capsys, *(path / "orders-0" for path in paths))
+    assert (code, told["findings"][0]["brokers"]) == (1, [str(path) for path in paths])
+
+
+def sentence(capsys: Capture, *paths: object) -> str:
+    assert main(["logs", "audit", *map(str, paths)]) == 2
+    return capsys.readouterr().err
+
+
+def test_directories_that_do_not_belong_together_are_refused(capsys: Capture, tmp_path: Path) -> None:
+    here = directory(tmp_path / "here", 1, {"orders-0": [A]})
+    there = directory(tmp_path / "there", 2, {"orders-0": [A]}, cluster="other")
+    assert "is of cluster 4L6g3nShT-eMCtK--X86sw, and " in sentence(capsys, here, there)
+    again = directory(tmp_path / "again", 1, {"orders-0": [A]}, identity="directory-of-here")
+    assert "are copies of the same log directory (directory-of-here); give one of them" in sentence(capsys, here, again)
+
+
+def test_a_checkpoint_that_cannot_be_read_is_one_sentence(capsys: Capture, tmp_path: Path) -> None:
+    """The rest is judged, without its high watermarks."""
+    paths = two(tmp_path, [A], [data(0, 5)], high_watermark=1)
+    (paths[0] / "replication-offset-checkpoint").write_text("0\n2\norders 0 1\n")
+    code, told, (said,) = audit(capsys, *paths)
+    assert (code, checks(told), told["not_judged"][0]["tail"]) == (1, ["ReplicaLogs.SameEpochSameBatch"], False)
+    assert f"{paths[0] / 'replication-offset-checkpoint'}: at byte 2 '2' entries should follow, and 1 do" in said
+
+
+def test_lines_for_people_name_both_replicas(capsys: Capture, tmp_path: Path) -> None:
+    paths = two(tmp_path, [A, B, data(2, 2)], [A, data(2, 2)])
+    assert main(["logs", "audit", *map(str, paths)]) == 1
+    out = capsys.readouterr().out.splitlines()
+    assert out[3] == "ReplicaLogs: 1 pair of replicas, 3 steps judged"
+    assert out[4] == f"FINDING ReplicaLogs.NoBatchIsMissing: {paths[0] / 'orders-0' / NAME}"
+    assert out[5].startswith(f"  1  at {len(A)}  epoch 0")
+    assert out[6].startswith("  should be: The other replica has a batch here")
+    assert out[7:9] == [f"  broker 2: {paths[1] / 'orders-0' / NAME}", f"  none at {len(A)}"]
