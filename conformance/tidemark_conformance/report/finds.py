@@ -138,7 +138,7 @@ def _facts(one: Find) -> list[tuple[str, str]]:
 
 def ticket(one: Find) -> str:
     """A text for a ticket."""
-    shown = ", ".join(filter(None, ("4.3.1" if one.runs else "", one.also)))
+    shown = "; ".join(filter(None, (f"4.3.1: {one.runs}" if one.runs else "", one.also and f"also {one.also}")))
     steps = (
         f"`tidemark reproduce {one.id}` plays it on a cluster of its own; --control leaves the decisive step out."
         if one.schedule
@@ -146,7 +146,7 @@ def ticket(one: Find) -> str:
     )
     told = [
         ("Title", one.title),
-        ("Shown on", f"{shown} ({one.runs})" if one.runs else f"{shown or 'no broker yet'}"),
+        ("Shown on", shown or "no broker yet"),
         ("Configuration", one.configuration),
         ("Cause", one.cause),
         ("To reproduce", steps),
