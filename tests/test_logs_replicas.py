@@ -218,6 +218,24 @@ def test_a_checkpoint_that_cannot_be_read_is_one_sentence(capsys: Capture, tmp_p
     assert f"{paths[0] / 'replication-offset-checkpoint'}: at byte 2 '2' entries should follow, and 1 do" in said
 
 
+@pytest.mark.parametrize("name", ["replication-offset-checkpoint", "log-start-offset-checkpoint"])
+def test_a_checkpoint_beyond_the_constants_leaves_its_replicas_undecided(
+    capsys: Capture, tmp_path: Path, name: str
+) -> None:
+    paths = two(tmp_path, [A], [data(0, 5)])
+    (paths[0] / name).write_bytes(texts.write_offsets([OffsetEntry("orders", 0, 2**62 + 9)]))
+    code, told, _ = audit(capsys, *paths)
+    (left,) = told["not_judged"]
+    assert (code, told["ok"], left["what"]) == (3, False, "ReplicaLogs: orders-0 of broker 1 and broker 2")
+    assert f"is {2**62 + 9}; the capacity MaxOffset allows" in left["problem"]
+    for number in (str(2**63), "9" * 5000):
+        (paths[0] / name).write_text(f"0\n1\norders 0 {number}\n")
+        code, told, (said,) = audit(capsys, *paths)
+        assert (code, checks(told)) == (1, ["ReplicaLogs.SameEpochSameBatch"])
+        assert f"{paths[0] / name}: at byte 4 the number '{number[:20]}" in said
+        assert "of the line is beyond 64 bits; copy the file again" in said
+
+
 def test_lines_for_people_name_both_replicas(capsys: Capture, tmp_path: Path) -> None:
     paths = two(tmp_path, [A, B, data(2, 2)], [A, data(2, 2)])
     assert main(["logs", "audit", *map(str, paths)]) == 1

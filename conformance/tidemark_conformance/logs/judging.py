@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from pathlib import Path
 
 from tidemark.log.formats.names import Kind
@@ -19,6 +20,7 @@ from tidemark_conformance.logs.slices import Slices
 from tidemark_conformance.logs.traces import Place, Trace
 from tidemark_conformance.logs.transactions import transactions
 from tidemark_conformance.paths import spec_root, temporary_folder
+from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.tla.ir import Loc
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.trace.schema import schema_of
@@ -60,7 +62,8 @@ class Judged:
 
 @dataclass
 class Audited:
-    """All that was read, judged and found. `left`: what is not judged, and a clause that says why."""
+    """All that was read, judged and found. `left`: what is not judged, and a clause that says why. `undecided`: how
+    many traces have no verdict; `left` names them, too."""
 
     slices: tuple[Slices, ...]
     foreign: list[Foreign] = field(default_factory=list)
@@ -68,6 +71,7 @@ class Audited:
     left: list[tuple[str, str]] = field(default_factory=list)
     judged: list[Judged] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    undecided: int = 0
 
 
 def audited(paths: Sequence[Path]) -> Audited:
@@ -120,7 +124,9 @@ def judge(traces: Iterable[Trace], told: Audited) -> None:
         home = spec_root() / "logs"
         specification = load(home / f"{name}.tla", home / f"{name}.cfg")
         result = _result(some, specification)
-        told.judged.append(Judged(name, result.traces, result.steps))
+        told.judged.append(Judged(name, result.passed + result.failed, result.steps))
+        told.undecided += sum(group.traces for group in result.undecided)
+        told.left += _undecided(name, result)
         told.findings += _findings(some, specification, result)
 
 
@@ -133,6 +139,17 @@ def _result(traces: Sequence[Trace], specification: Specification) -> AuditResul
             for trace in traces:
                 file.writelines(trace.lines())
         return audit(None, [str(target)], specification)
+
+
+def _undecided(name: str, result: AuditResult) -> Iterator[tuple[str, str]]:
+    """The traces that are undecided, each with the reason. Of a reason with many traces the first few are named, and
+    the first with the value that is too large."""
+    for group in result.undecided:
+        details = chain([f" ({group.detail})" if group.detail else ""], repeat(""))
+        for one, why in zip(group.examples, details, strict=False):
+            yield f"{name}: {one}", f"is undecided: {group.reason}{why}"
+        if more := group.traces - len(group.examples):
+            yield f"{name}: {counted(more, 'other trace')}", f"undecided for the same reason: {group.reason}"
 
 
 def _findings(traces: Sequence[Trace], specification: Specification, result: AuditResult) -> list[Finding]:
