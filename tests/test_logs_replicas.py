@@ -196,6 +196,24 @@ def test_directories_without_a_broker_are_brokers_by_their_paths(capsys: Capture
     assert (code, told["findings"][0]["brokers"]) == (1, [str(path) for path in paths])
 
 
+@pytest.mark.parametrize("node", [1, None], ids=["named", "without meta.properties"])
+def test_what_is_given_twice_is_read_once(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: int | None
+) -> None:
+    """Nested, by a relative path, and by a link."""
+    home = directory(tmp_path / "b1", node, {"orders-0": [A, B], "orders-1": [A]}, high_watermark=2)
+    (home / "unknown").write_text("foreign")
+    (tmp_path / "link").symlink_to(home)
+    monkeypatch.chdir(tmp_path)
+    once = audit(capsys, home)[:2]
+    assert (once[0], once[1]["partitions"], once[1]["findings"]) == (0, 2, [])
+    log = Path("b1", "orders-0", NAME)
+    for more in (home, home / "orders-0", log, "b1", "link", Path("link", "orders-0")):
+        assert audit(capsys, home, more)[:2] == once, more
+    assert audit(capsys, log.parent, home / "orders-1")[1]["judged"] == once[1]["judged"]
+    assert audit(capsys, log, home)[1]["judged"] == once[1]["judged"]
+
+
 def sentence(capsys: Capture, *paths: object) -> str:
     assert main(["logs", "audit", *map(str, paths)]) == 2
     return capsys.readouterr().err

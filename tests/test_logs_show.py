@@ -31,6 +31,11 @@ def test_a_real_partition_begins_where_retention_left_it(capsys: Capture) -> Non
     ]
 
 
+def test_a_directory_that_is_given_twice_is_one_row(capsys: Capture) -> None:
+    broker = REAL / "broker1"
+    assert show(capsys, "orders-0", broker, broker / "orders-0", REAL) == show(capsys, "orders-0", REAL)
+
+
 def test_markers_epochs_and_open_transactions_of_a_real_partition(capsys: Capture) -> None:
     said = show(capsys, "orders-0", *sorted(REAL.iterdir()))
     assert " ".join(said[1].split()) == "0 2 … 11 12 … 26 27 … 42 43 44 45 46 47"

@@ -90,14 +90,21 @@ def audited(paths: Sequence[Path]) -> Audited:
 
 
 def folders(paths: Sequence[Path]) -> tuple[list[Foreign], dict[Path, list[LogFile]]]:
-    """What is foreign, and the files of each partition's folder."""
+    """What is foreign, and the files of each partition's folder. What is given twice counts once, by its first path."""
     foreign: list[Foreign] = []
     logs: dict[Path, list[LogFile]] = {}
+    homes: dict[Path, Path] = {}
+    known: set[Path] = set()
     for file in found(paths):
+        resolved = file.path.parent.resolve()
+        home = homes.setdefault(resolved, file.path.parent)
+        if resolved / file.path.name in known:
+            continue
+        known.add(resolved / file.path.name)
         if isinstance(file, Foreign):
             foreign.append(file)
         elif file.name.kind is Kind.SEGMENT:
-            logs.setdefault(file.path.parent, []).append(file)
+            logs.setdefault(home, []).append(file)
     return foreign, logs
 
 
