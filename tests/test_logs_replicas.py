@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from crafted_logs import NAME, REAL, data, directory, rewritten
-from tidemark.log.formats import batch, texts
+from crc32c import crc32c
+from tidemark.log.formats import batch, compression, records, texts
 from tidemark.log.formats.texts import OffsetEntry
 from tidemark_conformance.cli import main
 
@@ -171,6 +173,43 @@ def test_a_record_that_compaction_has_left_is_the_same_on_both(capsys: Capture, 
     forged = rewritten(whole, 0, lambda found: [found[0], found[2]._replace(value=b"forged")])
     code, told, _ = audit(capsys, *two(tmp_path, [whole], [forged]))
     assert (code, checks(told)) == (1, ["ReplicaLogs.SameEpochSameBatch"])
+
+
+GARBAGE = [
+    ("a record's length", 61, b"\xff" * 6),
+    ("more records than bytes", 57, (2**31 - 1).to_bytes(4, "big")),
+    ("a codec that is none", 22, b"\6"),
+]
+
+
+@pytest.mark.parametrize(("what", "at", "new"), GARBAGE, ids=[what for what, *_ in GARBAGE])
+def test_records_that_cannot_be_read_are_told_and_not_compared(
+    capsys: Capture, tmp_path: Path, what: str, at: int, new: bytes
+) -> None:
+    """In a compacted topic, under a right CRC. The batch behind them is compared."""
+    wrong = bytearray(A)
+    wrong[at : at + len(new)] = new
+    wrong[17:21] = crc32c(bytes(wrong[21:])).to_bytes(4, "big")
+    for name, more, expected in (("alone", [], (1, 0)), ("more", [B], (1, 1))):
+        (tmp_path / name).mkdir()
+        paths = two(tmp_path / name, [A, *more], [bytes(wrong), *more], cleaned=1)
+        code, told, (said,) = audit(capsys, *paths)
+        assert (code, told["ok"], checks(told), judged(told, "ReplicaLogs")) == (2, False, [], expected)
+        assert f"{paths[1] / 'orders-0' / NAME}: at byte 0 a record of the batch is malformed: " in said
+        (left,) = told["not_judged"]
+        assert (left["file"], left["at"]) == (str(paths[1] / "orders-0" / NAME), 0)
+
+
+def test_records_that_need_a_library_are_one_sentence(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = records.batch_header(0, 1, 0, codec=3)
+    both = [records.Record(one, 1, b"k", b"v") for one in range(2)]
+    paths = two(tmp_path, [records.batch_of(header, both)], [records.batch_of(header, both[1:])], cleaned=1)
+    assert audit(capsys, *paths)[0] == 0
+    monkeypatch.setitem(sys.modules, compression.LIBRARY, None)
+    said = sentence(capsys, *paths)
+    assert f"{paths[0] / 'orders-0' / NAME}: the batch at byte 0 is compressed, and its records need cramjam" in said
 
 
 def test_directories_of_one_broker_are_no_replicas(capsys: Capture, tmp_path: Path) -> None:

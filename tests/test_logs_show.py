@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from crafted_logs import REAL, data, directory, transactional
+from tidemark.log.formats import compression, records
 from tidemark_conformance.cli import main
 from tidemark_conformance.logs.picture import LAST, MOST, picture
 
@@ -112,6 +114,25 @@ def test_a_torn_tail_is_told(capsys: Capture, tmp_path: Path) -> None:
     assert any("and the file ends after" in line for line in show(capsys, "orders-0", path))
     log.write_bytes(b"\xff" * 100 + log.read_bytes())
     assert main(["logs", "show", "orders-0", str(path)]) == 2
+
+
+def test_records_that_cannot_be_read_are_marked(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a control batch, and of two batches that compaction may have rewritten."""
+    garbage = data(0, -1, attributes=32, producer=-1, epoch=-1)
+    header = records.batch_header(1, 2, 0, codec=3)
+    both = [records.Record(one, 1, b"k", b"v") for one in (1, 2)]
+    logs = [[garbage, records.batch_of(header, some)] for some in (both, both[1:])]
+    paths = [directory(tmp_path / f"b{one}", one, {"t-0": log}, cleaned=1) for one, log in enumerate(logs)]
+    assert main(["logs", "show", "t-0", *map(str, paths)]) == 2
+    assert [line.split()[2:] for line in capsys.readouterr().out.splitlines()[2:4]] == [["e0?", "e0"]] * 2
+    monkeypatch.setitem(sys.modules, compression.LIBRARY, None)
+    assert main(["logs", "show", "t-0", *map(str, paths)]) == 2
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[2:] for line in said[2:4]] == [["e0?", "e0?"]] * 2
+    why = "tidemark logs dump --records says why"
+    assert said[6:] == [f"unreadable records at offset {at}: {why}" for at in (0, 1)]
 
 
 def refused(capsys: Capture, *arguments: object) -> str:

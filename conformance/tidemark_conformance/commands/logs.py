@@ -200,7 +200,8 @@ def _placed(place: Place) -> dict[str, Any]:
 
 
 def _show(args: argparse.Namespace) -> int:
-    """Show; 2 where a log cannot be read to its end, after all that could. A torn tail is told only."""
+    """Show; 2 where a log cannot be read to its end, or a batch's records, after all that could. A torn tail is told
+    only."""
     from tidemark_conformance.logs import drawing
     from tidemark_conformance.logs.picture import picture
     from tidemark_conformance.report.picture import standalone
@@ -213,7 +214,8 @@ def _show(args: argparse.Namespace) -> int:
     else:
         page = args.output.endswith(".html")
         document.write_text(drawing.page(shown) if page else standalone(drawing.svg(shown)), args.output)
-    return UNUSABLE if any(row.unread and not row.torn for row in shown.rows) else HOLDS
+    unread = any(row.unread and not row.torn for row in shown.rows) or any(column.unread for column in shown.columns)
+    return UNUSABLE if unread else HOLDS
 
 
 def _drawn(text: str) -> str:

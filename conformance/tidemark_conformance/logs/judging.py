@@ -114,7 +114,7 @@ def _traced(slices: Sequence[Slices], homes: replicas.Homes, told: Audited) -> I
     together, left, unread = replicas.replicas([one for one in slices if one.files], homes)
     told.left += left
     told.unread += unread
-    yield [trace for some in together for trace in replicas.traces(some)]
+    yield [trace for some in together for trace in replicas.traces(some, told.unread)]
     logs, markers = transactions([one for some in together for one in some])
     told.unread += [log.fault for log in logs if log.fault is not None]
     yield [trace for log in logs for trace in log.traces(markers)]
@@ -128,6 +128,9 @@ def judge(traces: Iterable[Trace], told: Audited) -> None:
     for trace in traces:
         by_specification.setdefault(trace.specification, []).append(trace)
     for name, some in by_specification.items():
+        if not any(step for trace in some for step in trace.steps()):  # an audit refuses traces without any step
+            told.judged.append(Judged(name, len(some), 0))
+            continue
         home = spec_root() / "logs"
         specification = load(home / f"{name}.tla", home / f"{name}.cfg")
         result = _result(some, specification)

@@ -14,10 +14,9 @@ from tidemark.log.formats import compression, control, internal, records
 from tidemark.log.formats.errors import Malformed
 from tidemark.log.formats.schema import Values
 
-from tidemark_conformance import extras
-from tidemark_conformance.errors import Unusable
 from tidemark_conformance.logs.brokers import Unread
 from tidemark_conformance.logs.replicas import Replica
+from tidemark_conformance.logs.slices import without_library
 from tidemark_conformance.logs.traces import Place, Step, Trace
 
 TRANSACTION = "TransactionLog"
@@ -61,7 +60,7 @@ class Markers:
         found = cls(replica.directory.stopped and replica.slices.fault is None)
         for place, batch in replica.slices.places():
             header = batch.header
-            if not header.transactional:
+            if not header.transactional or header.producer_id < 0:
                 continue
             ends = found.producers.setdefault(header.producer_id, Ends())
             if not header.control:
@@ -115,8 +114,7 @@ class Transactions:
                 self.fault = Unread(place.file.path, problem.moved(place.position, "a record of the batch"))
                 return
             except compression.LibraryAbsent:
-                what = f"{place.file.shown}: the batch at byte {place.position:,} is compressed, and its records"
-                raise Unusable(f"{what} need {extras.missing(compression.LIBRARY)}") from None
+                raise without_library(place) from None
 
     def _add(self, place: Place, record: records.Record, holes: int) -> None:
         message = internal.read(internal.TRANSACTIONS, record)
