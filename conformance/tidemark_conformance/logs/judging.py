@@ -120,6 +120,8 @@ def _traced(slices: Sequence[Slices], homes: replicas.Homes, told: Audited) -> I
     yield [trace for log in logs for trace in log.traces(markers)]
     if not_shown := sum(log.not_shown for log in logs):
         told.left.append((f"outcomes of transactions in partitions: {not_shown:,}", "whose logs do not show them"))
+    if alone := sum(one.without_decision for one in markers.values()):
+        told.left.append((f"markers of transactions: {alone:,}", "whose decisions the transaction log does not show"))
 
 
 def judge(traces: Iterable[Trace], told: Audited) -> None:

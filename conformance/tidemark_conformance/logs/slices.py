@@ -80,6 +80,11 @@ class Slices:
         """The offset after the last batch that was read."""
         return self.base if self._end is None else self._end
 
+    @property
+    def marked(self) -> bool:
+        """Whether a producer's transactions have markers here."""
+        return any(step["type"] == "marker" for steps in self.producers.values() for step in steps)
+
     def places(self) -> Iterator[tuple[Place, batch.Batch]]:
         """The batches that were read, once more, where they stand."""
         stop = len(self.partition)

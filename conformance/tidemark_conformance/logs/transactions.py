@@ -53,6 +53,8 @@ class Markers:
     stopped: bool
     producers: dict[int, Ends] = field(default_factory=dict)
     last: int = -1
+    decided: set[tuple[int, int]] = field(default_factory=set)
+    """Producer ids and epochs whose decisions are in the log; known after the `traces` of all logs."""
 
     @classmethod
     def of(cls, replica: Replica) -> Markers:
@@ -74,6 +76,16 @@ class Markers:
                 marker = (control.read(one).type.name, place)
                 ends.markers.setdefault(header.producer_epoch, []).append(marker)
         return found
+
+    @property
+    def without_decision(self) -> int:
+        """The markers whose decisions are not in the log."""
+        return sum(
+            len(some)
+            for pid, ends in self.producers.items()
+            for epoch, some in ends.markers.items()
+            if (pid, epoch) not in self.decided
+        )
 
     def of_decision(self, pid: int, epoch: int, completed: int) -> list[tuple[str, Place]]:
         """The outcomes that stand here of the decision of a producer's epoch. "none": its records are here, and the log
@@ -164,6 +176,8 @@ class Transactions:
             for key in sorted(_partitions(value)):
                 alike = decisions.pop((step["pid"], step["epoch"], key), {step["status"]})
                 there = markers.get(key)
+                if there is not None:
+                    there.decided.add((step["pid"], step["epoch"]))
                 found = there.of_decision(step["pid"], step["epoch"], when) if there and len(alike) == 1 else []
                 self.not_shown += not found
                 for result, at in found:
@@ -202,11 +216,15 @@ def _places(entries: Sequence[Entry], number: int) -> tuple[Place, ...]:
 
 
 def transactions(some: Sequence[Replica]) -> tuple[list[Transactions], dict[Key, Markers]]:
-    """The transaction logs, each of the replica that goes furthest, and the markers of all other partitions there."""
+    """The transaction logs, each of the replica that goes furthest, and the markers of all other partitions there.
+
+    Without a transaction log no markers are read.
+    """
     longest: dict[Key, Replica] = {}
     for one in some:
         if one.key not in longest or one.slices.end > longest[one.key].slices.end:
             longest[one.key] = one
     logs = [Transactions(one) for key, one in longest.items() if key[0] == internal.TRANSACTIONS]
     wanted = {key for log in logs for key in log.partitions}
+    wanted |= {key for key, one in longest.items() if logs and one.slices.marked}
     return logs, {key: Markers.of(one) for key, one in longest.items() if key in wanted}
