@@ -69,6 +69,17 @@ def test_what_differs_and_what_is_missing_is_marked(capsys: Capture, tmp_path: P
     assert show(capsys, "orders-0", *parted_only(tmp_path), "--offsets", "0-1")[1].split() == ["0", "1"]
 
 
+def test_offsets_without_a_batch_are_told(capsys: Capture, tmp_path: Path) -> None:
+    paths, none = parted(tmp_path), "no batch of these replicas is at the offsets that are asked for"
+    assert show(capsys, "orders-0", *paths, "--offsets", "1000-")[-1] == none
+    assert none not in show(capsys, "orders-0", *paths, "--offsets", "4-")
+    page = tmp_path / "orders.html"
+    show(capsys, "orders-0", *paths, "--offsets", "1000-", "-o", page)
+    assert f"<p>{none}</p>" in page.read_text()
+    target = tmp_path / "orders.svg"
+    assert show(capsys, "orders-0", *paths, "--offsets", "1000-", "-o", target) == [none]
+
+
 def parted_only(folder: Path) -> list[Path]:
     return [folder / "b1", folder / "b2"]
 

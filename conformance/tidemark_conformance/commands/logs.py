@@ -214,6 +214,8 @@ def _show(args: argparse.Namespace) -> int:
     else:
         page = args.output.endswith(".html")
         document.write_text(drawing.page(shown) if page else standalone(drawing.svg(shown)), args.output)
+        if not shown.columns:
+            print(drawing.NOTHING)
     unread = any(row.unread and not row.torn for row in shown.rows) or any(column.unread for column in shown.columns)
     return UNUSABLE if unread else HOLDS
 

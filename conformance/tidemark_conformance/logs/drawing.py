@@ -25,6 +25,7 @@ STYLES = ("blue", "yellow", "green", "magenta", "cyan", "bright_yellow", "white"
 EDGE, TOP = 12, 30
 """Pixels around the drawing, and above the first replica."""
 MARKERS = {"COMMIT": "C", "ABORT": "A", UNREAD: "?"}
+NOTHING = "no batch of these replicas is at the offsets that are asked for"
 WORDS = {"other": "differs between replicas", "absent": "missing"}
 
 
@@ -82,6 +83,8 @@ def notes(picture: Picture) -> Iterator[str]:
     for column in picture.columns:
         if column.unread:
             yield f"{UNREAD} records at offset {column.offset}: tidemark logs dump --records says why"
+    if not picture.columns:
+        yield NOTHING
     if picture.parts is not None:
         yield f"the replicas part at offset {picture.parts}"
 
