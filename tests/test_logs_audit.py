@@ -115,6 +115,31 @@ def test_a_group_coordinators_transactions_all_begin_at_zero(capsys: Capture, tm
         assert audit(capsys, tmp_path / topic)[0] == expected
 
 
+def test_a_number_beyond_the_constants_leaves_its_trace_undecided(capsys: Capture, tmp_path: Path) -> None:
+    """The trace is told, and so is what other traces show."""
+    header = records.batch_header(0, 0, 0, producer_id=7, producer_epoch=0, base_sequence=0)
+    late = records.batch_of(header, [records.Record(0, 2**63 - 1, None, b"v")])
+    far = (2**63 - 2).to_bytes(8, "big") + data(0, 1)[8:]
+    for name, parts, specification, value in (
+        ("late-0", [late, data(1, 1)], "ProducerLog", f"batch.time is {2**63 - 1}"),
+        ("far-0", [data(0, 0), far], "PartitionLog", f"batch.first is {2**63 - 2}"),
+    ):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / NAME).write_bytes(b"".join(parts))
+        code, told, sentences = audit(capsys, folder)
+        assert (code, told["ok"], told["findings"], sentences) == (3, False, [], [])
+        (left,) = told["not_judged"]
+        assert left["what"].startswith(f"{specification}: {folder}")
+        assert left["problem"].startswith(f"is undecided: capacity exceeded (step {1 + (name == 'far-0')}: {value}; ")
+        (judged,) = [one for one in told["judged"] if one["specification"] == specification]
+        assert judged["traces"] == 0
+    (tmp_path / "far-0" / NAME).write_bytes(data(0, 0) + data(1, 5) + far)
+    code, told, _ = audit(capsys, tmp_path)
+    assert (code, [one["check"] for one in told["findings"]]) == (1, ["ProducerLog.SequencesInOrderAndOnce"])
+    assert len(told["not_judged"]) == 2
+
+
 def test_segments_are_one_log(capsys: Capture, tmp_path: Path) -> None:
     """A step is found in its own file."""
     folder = tmp_path / "orders-0"

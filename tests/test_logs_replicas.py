@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from crafted_logs import NAME, REAL, data, directory, rewritten
-from tidemark.log.formats import batch, texts
+from crc32c import crc32c
+from tidemark.log.formats import batch, compression, records, texts
 from tidemark.log.formats.texts import OffsetEntry
 from tidemark_conformance.cli import main
 
@@ -173,6 +175,43 @@ def test_a_record_that_compaction_has_left_is_the_same_on_both(capsys: Capture, 
     assert (code, checks(told)) == (1, ["ReplicaLogs.SameEpochSameBatch"])
 
 
+GARBAGE = [
+    ("a record's length", 61, b"\xff" * 6),
+    ("more records than bytes", 57, (2**31 - 1).to_bytes(4, "big")),
+    ("a codec that is none", 22, b"\6"),
+]
+
+
+@pytest.mark.parametrize(("what", "at", "new"), GARBAGE, ids=[what for what, *_ in GARBAGE])
+def test_records_that_cannot_be_read_are_told_and_not_compared(
+    capsys: Capture, tmp_path: Path, what: str, at: int, new: bytes
+) -> None:
+    """In a compacted topic, under a right CRC. The batch behind them is compared."""
+    wrong = bytearray(A)
+    wrong[at : at + len(new)] = new
+    wrong[17:21] = crc32c(bytes(wrong[21:])).to_bytes(4, "big")
+    for name, more, expected in (("alone", [], (1, 0)), ("more", [B], (1, 1))):
+        (tmp_path / name).mkdir()
+        paths = two(tmp_path / name, [A, *more], [bytes(wrong), *more], cleaned=1)
+        code, told, (said,) = audit(capsys, *paths)
+        assert (code, told["ok"], checks(told), judged(told, "ReplicaLogs")) == (2, False, [], expected)
+        assert f"{paths[1] / 'orders-0' / NAME}: at byte 0 a record of the batch is malformed: " in said
+        (left,) = told["not_judged"]
+        assert (left["file"], left["at"]) == (str(paths[1] / "orders-0" / NAME), 0)
+
+
+def test_records_that_need_a_library_are_one_sentence(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    header = records.batch_header(0, 1, 0, codec=3)
+    both = [records.Record(one, 1, b"k", b"v") for one in range(2)]
+    paths = two(tmp_path, [records.batch_of(header, both)], [records.batch_of(header, both[1:])], cleaned=1)
+    assert audit(capsys, *paths)[0] == 0
+    monkeypatch.setitem(sys.modules, compression.LIBRARY, None)
+    said = sentence(capsys, *paths)
+    assert f"{paths[0] / 'orders-0' / NAME}: the batch at byte 0 is compressed, and its records need cramjam" in said
+
+
 def test_directories_of_one_broker_are_no_replicas(capsys: Capture, tmp_path: Path) -> None:
     first = directory(tmp_path / "disk1", 1, {"orders-0": [A]})
     second = directory(tmp_path / "disk2", 1, {"orders-1": [data(0, 5)]})
@@ -196,6 +235,24 @@ def test_directories_without_a_broker_are_brokers_by_their_paths(capsys: Capture
     assert (code, told["findings"][0]["brokers"]) == (1, [str(path) for path in paths])
 
 
+@pytest.mark.parametrize("node", [1, None], ids=["named", "without meta.properties"])
+def test_what_is_given_twice_is_read_once(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, node: int | None
+) -> None:
+    """Nested, by a relative path, and by a link."""
+    home = directory(tmp_path / "b1", node, {"orders-0": [A, B], "orders-1": [A]}, high_watermark=2)
+    (home / "unknown").write_text("foreign")
+    (tmp_path / "link").symlink_to(home)
+    monkeypatch.chdir(tmp_path)
+    once = audit(capsys, home)[:2]
+    assert (once[0], once[1]["partitions"], once[1]["findings"]) == (0, 2, [])
+    log = Path("b1", "orders-0", NAME)
+    for more in (home, home / "orders-0", log, "b1", "link", Path("link", "orders-0")):
+        assert audit(capsys, home, more)[:2] == once, more
+    assert audit(capsys, log.parent, home / "orders-1")[1]["judged"] == once[1]["judged"]
+    assert audit(capsys, log, home)[1]["judged"] == once[1]["judged"]
+
+
 def sentence(capsys: Capture, *paths: object) -> str:
     assert main(["logs", "audit", *map(str, paths)]) == 2
     return capsys.readouterr().err
@@ -216,6 +273,24 @@ def test_a_checkpoint_that_cannot_be_read_is_one_sentence(capsys: Capture, tmp_p
     code, told, (said,) = audit(capsys, *paths)
     assert (code, checks(told), told["not_judged"][0]["tail"]) == (1, ["ReplicaLogs.SameEpochSameBatch"], False)
     assert f"{paths[0] / 'replication-offset-checkpoint'}: at byte 2 '2' entries should follow, and 1 do" in said
+
+
+@pytest.mark.parametrize("name", ["replication-offset-checkpoint", "log-start-offset-checkpoint"])
+def test_a_checkpoint_beyond_the_constants_leaves_its_replicas_undecided(
+    capsys: Capture, tmp_path: Path, name: str
+) -> None:
+    paths = two(tmp_path, [A], [data(0, 5)])
+    (paths[0] / name).write_bytes(texts.write_offsets([OffsetEntry("orders", 0, 2**62 + 9)]))
+    code, told, _ = audit(capsys, *paths)
+    (left,) = told["not_judged"]
+    assert (code, told["ok"], left["what"]) == (3, False, "ReplicaLogs: orders-0 of broker 1 and broker 2")
+    assert f"is {2**62 + 9}; the capacity MaxOffset allows" in left["problem"]
+    for number in (str(2**63), "9" * 5000):
+        (paths[0] / name).write_text(f"0\n1\norders 0 {number}\n")
+        code, told, (said,) = audit(capsys, *paths)
+        assert (code, checks(told)) == (1, ["ReplicaLogs.SameEpochSameBatch"])
+        assert f"{paths[0] / name}: at byte 4 the number '{number[:20]}" in said
+        assert "of the line is beyond 64 bits; copy the file again" in said
 
 
 def test_lines_for_people_name_both_replicas(capsys: Capture, tmp_path: Path) -> None:

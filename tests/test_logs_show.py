@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
 from crafted_logs import REAL, data, directory, transactional
+from tidemark.log.formats import compression, records
 from tidemark_conformance.cli import main
 from tidemark_conformance.logs.picture import LAST, MOST, picture
 
@@ -29,6 +31,11 @@ def test_a_real_partition_begins_where_retention_left_it(capsys: Capture) -> Non
         "  broker 3           e0 e0 e0 e2",
         *(f"broker {node}: offsets 4 to 7, high watermark 7" for node in (1, 2, 3)),
     ]
+
+
+def test_a_directory_that_is_given_twice_is_one_row(capsys: Capture) -> None:
+    broker = REAL / "broker1"
+    assert show(capsys, "orders-0", broker, broker / "orders-0", REAL) == show(capsys, "orders-0", REAL)
 
 
 def test_markers_epochs_and_open_transactions_of_a_real_partition(capsys: Capture) -> None:
@@ -60,6 +67,17 @@ def test_what_differs_and_what_is_missing_is_marked(capsys: Capture, tmp_path: P
         "the replicas part at offset 2",
     ]
     assert show(capsys, "orders-0", *parted_only(tmp_path), "--offsets", "0-1")[1].split() == ["0", "1"]
+
+
+def test_offsets_without_a_batch_are_told(capsys: Capture, tmp_path: Path) -> None:
+    paths, none = parted(tmp_path), "no batch of these replicas is at the offsets that are asked for"
+    assert show(capsys, "orders-0", *paths, "--offsets", "1000-")[-1] == none
+    assert none not in show(capsys, "orders-0", *paths, "--offsets", "4-")
+    page = tmp_path / "orders.html"
+    show(capsys, "orders-0", *paths, "--offsets", "1000-", "-o", page)
+    assert f"<p>{none}</p>" in page.read_text()
+    target = tmp_path / "orders.svg"
+    assert show(capsys, "orders-0", *paths, "--offsets", "1000-", "-o", target) == [none]
 
 
 def parted_only(folder: Path) -> list[Path]:
@@ -107,6 +125,25 @@ def test_a_torn_tail_is_told(capsys: Capture, tmp_path: Path) -> None:
     assert any("and the file ends after" in line for line in show(capsys, "orders-0", path))
     log.write_bytes(b"\xff" * 100 + log.read_bytes())
     assert main(["logs", "show", "orders-0", str(path)]) == 2
+
+
+def test_records_that_cannot_be_read_are_marked(
+    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of a control batch, and of two batches that compaction may have rewritten."""
+    garbage = data(0, -1, attributes=32, producer=-1, epoch=-1)
+    header = records.batch_header(1, 2, 0, codec=3)
+    both = [records.Record(one, 1, b"k", b"v") for one in (1, 2)]
+    logs = [[garbage, records.batch_of(header, some)] for some in (both, both[1:])]
+    paths = [directory(tmp_path / f"b{one}", one, {"t-0": log}, cleaned=1) for one, log in enumerate(logs)]
+    assert main(["logs", "show", "t-0", *map(str, paths)]) == 2
+    assert [line.split()[2:] for line in capsys.readouterr().out.splitlines()[2:4]] == [["e0?", "e0"]] * 2
+    monkeypatch.setitem(sys.modules, compression.LIBRARY, None)
+    assert main(["logs", "show", "t-0", *map(str, paths)]) == 2
+    said = capsys.readouterr().out.splitlines()
+    assert [line.split()[2:] for line in said[2:4]] == [["e0?", "e0?"]] * 2
+    why = "tidemark logs dump --records says why"
+    assert said[6:] == [f"unreadable records at offset {at}: {why}" for at in (0, 1)]
 
 
 def refused(capsys: Capture, *arguments: object) -> str:

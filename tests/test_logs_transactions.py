@@ -169,6 +169,18 @@ def test_a_missing_marker_counts_only_where_the_log_goes_on(capsys: Capture, tmp
     assert outcome(capsys, tmp_path / "turned", [*opened, marker(1, 1)], aborted) == [found]
 
 
+def test_markers_without_their_decision_are_counted(capsys: Capture, tmp_path: Path) -> None:
+    """No record of the log says how they should be. Without a transaction log nothing is said of them."""
+    marked = [transactional(0, 0), marker(1, 1), transactional(2, 0, 1), marker(3, 5)]
+    for name, states, expected in (("one", COMMITTED, 1), ("all", OPEN, 2), ("id", OPEN[:1], 2)):
+        folder = directory(tmp_path / name, 1, {LOG: log_of(*states), "orders-0": marked})
+        code, told, _ = audit(capsys, folder)
+        why = "whose decisions the transaction log does not show"
+        left = {"what": f"markers of transactions: {expected}", "problem": why}
+        assert (code, told["ok"], told["not_judged"]) == (0, True, [left]), name
+    assert audit(capsys, tmp_path / "one" / "orders-0")[1]["not_judged"] == []
+
+
 def test_a_record_that_is_none_is_one_sentence(capsys: Capture, tmp_path: Path) -> None:
     """The partition is judged all the same, and so are the records before it."""
     parts = [*log_of(*OPEN), record(2, (9, 7, 0, [0]))]

@@ -78,8 +78,7 @@ InTurn(e) == Follows(e) => status \in Before(e.status) \cup {e.status}
 \* A producer id's epoch only rises: older epochs are zombies'.
 InLaterEpoch(e) == (Follows(e) /\ e.status # "Dead" /\ e.pid = pid) => e.epoch >= epoch
 
-\* A transaction keeps its producer id until it is completed. A new id comes with epoch 0, when the epochs of the old one are used
-\* up.
+\* A transaction keeps its producer id until it is completed. A new id comes with epoch 0, whatever the epoch of the old one.
 OfSameProducer(e) == (Follows(e) /\ e.pid # pid) => (e.status = "Dead" \/ (e.status \in Finished /\ e.epoch = 0))
 
 \* Partitions join a transaction, and none leaves it before the markers are written.

@@ -10,7 +10,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from tidemark_conformance.audit.result import HOLDS, VIOLATION
+from tidemark_conformance.audit.result import HOLDS, UNDECIDED, VIOLATION
 from tidemark_conformance.logs.files import Foreign, LogFile, found, printable
 from tidemark_conformance.logs.lines import line
 from tidemark_conformance.logs.rows import PROBLEM, Row, Selection, of_batch, problem_row, rows
@@ -96,7 +96,8 @@ def _heading(one: LogFile) -> str:
 
 
 def _audit(args: argparse.Namespace) -> int:
-    """Audit; 1 for a finding, else 2 where anything could not be read. A torn tail is neither."""
+    """Audit; 1 for a finding, else 2 where anything could not be read, else 3 for an undecided trace. A torn tail is
+    none of these."""
     from tidemark_conformance.logs.judging import audited
 
     told = audited(args.paths)
@@ -108,7 +109,9 @@ def _audit(args: argparse.Namespace) -> int:
         _print(told)
     if told.findings:
         return VIOLATION
-    return UNUSABLE if faults else HOLDS
+    if faults:
+        return UNUSABLE
+    return UNDECIDED if told.undecided else HOLDS
 
 
 def _faults(told: Audited) -> list[tuple[Path, Malformed]]:
@@ -170,7 +173,7 @@ def _document(told: Audited) -> dict[str, Any]:
     faults = [one.fault for one in told.slices if one.fault is not None]
     return {
         "schema": "tidemark.logs-audit/1",
-        "ok": not told.findings and not _faults(told),
+        "ok": not (told.findings or told.undecided or _faults(told)),
         "partitions": len(told.slices),
         "bytes": sum(one.size for one in told.slices),
         "judged": [asdict(one) for one in told.judged],
@@ -197,7 +200,8 @@ def _placed(place: Place) -> dict[str, Any]:
 
 
 def _show(args: argparse.Namespace) -> int:
-    """Show; 2 where a log cannot be read to its end, after all that could. A torn tail is told only."""
+    """Show; 2 where a log cannot be read to its end, or a batch's records, after all that could. A torn tail is told
+    only."""
     from tidemark_conformance.logs import drawing
     from tidemark_conformance.logs.picture import picture
     from tidemark_conformance.report.picture import standalone
@@ -210,7 +214,10 @@ def _show(args: argparse.Namespace) -> int:
     else:
         page = args.output.endswith(".html")
         document.write_text(drawing.page(shown) if page else standalone(drawing.svg(shown)), args.output)
-    return UNUSABLE if any(row.unread and not row.torn for row in shown.rows) else HOLDS
+        if not shown.columns:
+            print(drawing.NOTHING)
+    unread = any(row.unread and not row.torn for row in shown.rows) or any(column.unread for column in shown.columns)
+    return UNUSABLE if unread else HOLDS
 
 
 def _drawn(text: str) -> str:

@@ -109,9 +109,10 @@ def directories(folders: Iterable[Path]) -> dict[Path, LogDirectory]:
     by_folder = {}
     for folder in folders:
         place = folder.parent if folder.name else folder.resolve().parent
-        if place not in found:
-            found[place] = LogDirectory.of(place)
-        by_folder[folder] = found[place]
+        resolved = place.resolve()
+        if resolved not in found:
+            found[resolved] = LogDirectory.of(place)
+        by_folder[folder] = found[resolved]
     _require_one_cluster(list(found.values()))
     return by_folder
 

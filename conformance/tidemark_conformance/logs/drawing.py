@@ -8,7 +8,7 @@ from html import escape
 from rich.text import Text
 
 from tidemark_conformance.explain.record import Bar, Hue, StoredCell, Strip
-from tidemark_conformance.logs.picture import Cell, Column, Picture, Row
+from tidemark_conformance.logs.picture import UNREAD, Cell, Column, Picture, Row
 from tidemark_conformance.report.html import STYLE
 from tidemark_conformance.report.strips_svg import (
     HUES,
@@ -24,7 +24,8 @@ STYLES = ("blue", "yellow", "green", "magenta", "cyan", "bright_yellow", "white"
 """Of the epochs in a terminal; as many as there are colours in SVG."""
 EDGE, TOP = 12, 30
 """Pixels around the drawing, and above the first replica."""
-MARKERS = {"COMMIT": "C", "ABORT": "A"}
+MARKERS = {"COMMIT": "C", "ABORT": "A", UNREAD: "?"}
+NOTHING = "no batch of these replicas is at the offsets that are asked for"
 WORDS = {"other": "differs between replicas", "absent": "missing"}
 
 
@@ -79,6 +80,11 @@ def notes(picture: Picture) -> Iterator[str]:
         yield f"{row.broker}: {', '.join(parts)}"
         if row.unread:
             yield f"{row.broker}: {row.unread}; the rest is not shown"
+    for column in picture.columns:
+        if column.unread:
+            yield f"{UNREAD} records at offset {column.offset}: tidemark logs dump --records says why"
+    if not picture.columns:
+        yield NOTHING
     if picture.parts is not None:
         yield f"the replicas part at offset {picture.parts}"
 

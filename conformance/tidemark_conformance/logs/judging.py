@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from itertools import chain, repeat
 from pathlib import Path
 
 from tidemark.log.formats.names import Kind
@@ -19,6 +20,7 @@ from tidemark_conformance.logs.slices import Slices
 from tidemark_conformance.logs.traces import Place, Trace
 from tidemark_conformance.logs.transactions import transactions
 from tidemark_conformance.paths import spec_root, temporary_folder
+from tidemark_conformance.report.paragraphs import counted
 from tidemark_conformance.tla.ir import Loc
 from tidemark_conformance.tla.spec import Specification, load
 from tidemark_conformance.trace.schema import schema_of
@@ -60,7 +62,8 @@ class Judged:
 
 @dataclass
 class Audited:
-    """All that was read, judged and found. `left`: what is not judged, and a clause that says why."""
+    """All that was read, judged and found. `left`: what is not judged, and a clause that says why. `undecided`: how
+    many traces have no verdict; `left` names them, too."""
 
     slices: tuple[Slices, ...]
     foreign: list[Foreign] = field(default_factory=list)
@@ -68,6 +71,7 @@ class Audited:
     left: list[tuple[str, str]] = field(default_factory=list)
     judged: list[Judged] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
+    undecided: int = 0
 
 
 def audited(paths: Sequence[Path]) -> Audited:
@@ -86,14 +90,21 @@ def audited(paths: Sequence[Path]) -> Audited:
 
 
 def folders(paths: Sequence[Path]) -> tuple[list[Foreign], dict[Path, list[LogFile]]]:
-    """What is foreign, and the files of each partition's folder."""
+    """What is foreign, and the files of each partition's folder. What is given twice counts once, by its first path."""
     foreign: list[Foreign] = []
     logs: dict[Path, list[LogFile]] = {}
+    homes: dict[Path, Path] = {}
+    known: set[Path] = set()
     for file in found(paths):
+        resolved = file.path.parent.resolve()
+        home = homes.setdefault(resolved, file.path.parent)
+        if resolved / file.path.name in known:
+            continue
+        known.add(resolved / file.path.name)
         if isinstance(file, Foreign):
             foreign.append(file)
         elif file.name.kind is Kind.SEGMENT:
-            logs.setdefault(file.path.parent, []).append(file)
+            logs.setdefault(home, []).append(file)
     return foreign, logs
 
 
@@ -103,12 +114,14 @@ def _traced(slices: Sequence[Slices], homes: replicas.Homes, told: Audited) -> I
     together, left, unread = replicas.replicas([one for one in slices if one.files], homes)
     told.left += left
     told.unread += unread
-    yield [trace for some in together for trace in replicas.traces(some)]
+    yield [trace for some in together for trace in replicas.traces(some, told.unread)]
     logs, markers = transactions([one for some in together for one in some])
     told.unread += [log.fault for log in logs if log.fault is not None]
     yield [trace for log in logs for trace in log.traces(markers)]
     if not_shown := sum(log.not_shown for log in logs):
         told.left.append((f"outcomes of transactions in partitions: {not_shown:,}", "whose logs do not show them"))
+    if alone := sum(one.without_decision for one in markers.values()):
+        told.left.append((f"markers of transactions: {alone:,}", "whose decisions the transaction log does not show"))
 
 
 def judge(traces: Iterable[Trace], told: Audited) -> None:
@@ -117,10 +130,15 @@ def judge(traces: Iterable[Trace], told: Audited) -> None:
     for trace in traces:
         by_specification.setdefault(trace.specification, []).append(trace)
     for name, some in by_specification.items():
+        if not any(step for trace in some for step in trace.steps()):  # an audit refuses traces without any step
+            told.judged.append(Judged(name, len(some), 0))
+            continue
         home = spec_root() / "logs"
         specification = load(home / f"{name}.tla", home / f"{name}.cfg")
         result = _result(some, specification)
-        told.judged.append(Judged(name, result.traces, result.steps))
+        told.judged.append(Judged(name, result.passed + result.failed, result.steps))
+        told.undecided += sum(group.traces for group in result.undecided)
+        told.left += _undecided(name, result)
         told.findings += _findings(some, specification, result)
 
 
@@ -133,6 +151,17 @@ def _result(traces: Sequence[Trace], specification: Specification) -> AuditResul
             for trace in traces:
                 file.writelines(trace.lines())
         return audit(None, [str(target)], specification)
+
+
+def _undecided(name: str, result: AuditResult) -> Iterator[tuple[str, str]]:
+    """The traces that are undecided, each with the reason. Of a reason with many traces the first few are named, and
+    the first with the value that is too large."""
+    for group in result.undecided:
+        details = chain([f" ({group.detail})" if group.detail else ""], repeat(""))
+        for one, why in zip(group.examples, details, strict=False):
+            yield f"{name}: {one}", f"is undecided: {group.reason}{why}"
+        if more := group.traces - len(group.examples):
+            yield f"{name}: {counted(more, 'other trace')}", f"undecided for the same reason: {group.reason}"
 
 
 def _findings(traces: Sequence[Trace], specification: Specification, result: AuditResult) -> list[Finding]:

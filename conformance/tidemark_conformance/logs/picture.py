@@ -17,16 +17,18 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.logs.brokers import directories
 from tidemark_conformance.logs.files import printable
 from tidemark_conformance.logs.judging import folders
-from tidemark_conformance.logs.replicas import Replica, replicas, same
+from tidemark_conformance.logs.replicas import UNREADABLE, Replica, replicas, same
 from tidemark_conformance.logs.slices import Slices
 
 FIRST, LAST, MOST = 2, 6, 36
 """Columns that are kept: at the beginning, at the end, and in all."""
+UNREAD = "unreadable"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A batch of a replica. `marker`: COMMIT or ABORT, else empty. `how`: as of `StoredCell`, "other" where the
+    """A batch of a replica. `marker`: COMMIT, ABORT or another control record, `UNREAD` where records that are needed
+    cannot be read, else empty. `how`: as of `StoredCell`, "other" where the
     replicas' batches are not one."""
 
     first: int
@@ -49,6 +51,11 @@ class Column:
     def parted(self) -> bool:
         """Whether two replicas have something else here."""
         return any(cell is not None and cell.how == "other" for cell in self.cells)
+
+    @property
+    def unread(self) -> bool:
+        """Whether records of a batch here cannot be read."""
+        return any(cell is not None and cell.marker == UNREAD for cell in self.cells)
 
 
 @dataclass(frozen=True)
@@ -136,20 +143,35 @@ def _columns(some: Sequence[Replica], first: int, last: int) -> Iterator[Column]
         here = [head if head is not None and head.header.base_offset == offset else None for head in heads]
         found = [head for head in here if head is not None]
         if offset <= last and max(head.header.last_offset for head in found) >= first:
-            how = "stored" if all(same(found[0], other, compacted) for other in found[1:]) else "other"
-            yield Column(offset, tuple(None if head is None else _cell(head, how) for head in here))
+            how, compared = _compared(found, compacted)
+            yield Column(offset, tuple(None if head is None else _cell(head, how, compared) for head in here))
         heads = [
             next(log, None) if mine is not None else head for log, head, mine in zip(logs, heads, here, strict=True)
         ]
 
 
-def _cell(batch: Batch, how: str) -> Cell:
+def _compared(found: Sequence[Batch], compacted: bool) -> tuple[str, bool]:
+    """How the batches of a column are drawn, and whether all that is needed for it can be read."""
+    try:
+        return "stored" if all(same(found[0], other, compacted) for other in found[1:]) else "other", True
+    except UNREADABLE:
+        return "stored", False
+
+
+def _cell(batch: Batch, how: str, compared: bool) -> Cell:
     header = batch.header
-    marker = ""
-    if header.control:
-        kinds = [control.read(one).type.name for one in records.records(batch)]
-        marker = kinds[0] if kinds else "emptied"
+    marker = "" if compared and not header.control else _marker(batch)
     return Cell(header.base_offset, header.last_offset, header.leader_epoch, marker, how)
+
+
+def _marker(batch: Batch) -> str:
+    try:
+        found = records.records(batch)
+        if not batch.header.control:
+            return ""
+        return control.read(found[0]).type.name if found else "emptied"
+    except UNREADABLE:
+        return UNREAD
 
 
 def _kept(columns: Iterator[Column], rows: Sequence[Row]) -> Iterator[Column]:
@@ -171,8 +193,9 @@ def _kept(columns: Iterator[Column], rows: Sequence[Row]) -> Iterator[Column]:
 
 
 def _tells(column: Column, before: Column | None, rows: Sequence[Row]) -> bool:
-    """Whether something begins or differs here: a replica, an epoch, a transaction, a high watermark's end."""
-    if before is None or column.parted:
+    """Whether something begins, differs or is unreadable here: a replica, an epoch, a transaction, a high watermark's
+    end."""
+    if before is None or column.parted or column.unread:
         return True
     epochs = [{cell.epoch for cell in one.cells if cell is not None} for one in (before, column)]
     missing = any(

@@ -13,18 +13,21 @@ from itertools import combinations, islice
 from pathlib import Path
 
 from crc32c import crc32c
-from tidemark.log.formats import records
+from tidemark.log.formats import compression, records
 from tidemark.log.formats.batch import Batch
+from tidemark.log.formats.errors import Malformed
 from tidemark.log.formats.internal import OFFSETS, TRANSACTIONS
 from tidemark.log.formats.names import PartitionName
 
 from tidemark_conformance.logs.brokers import LogDirectory, Unread, partition_of, topic_id
-from tidemark_conformance.logs.slices import Slices
+from tidemark_conformance.logs.slices import Slices, without_library
 from tidemark_conformance.logs.traces import Place, Step, Trace, changed
 
 REPLICAS = "ReplicaLogs"
 COMPACTED = (OFFSETS, TRANSACTIONS)
 SIDES = ("one", "other")
+UNREADABLE = (Malformed, compression.LibraryAbsent)
+"""Why the records of a batch cannot be read."""
 _NONE: Step = {"type": "none"}
 Found = tuple[Place, Batch]
 Pair = tuple[Found | None, Found | None]
@@ -92,8 +95,9 @@ def replicas(slices: Sequence[Slices], homes: Homes) -> tuple[list[list[Replica]
     return together, left, unread
 
 
-def traces(some: Sequence[Replica]) -> Iterator[Trace]:
-    """The traces of one partition: each two of its replicas."""
+def traces(some: Sequence[Replica], unread: list[Unread]) -> Iterator[Trace]:
+    """The traces of one partition: each two of its replicas. `unread`: gets the batches whose records cannot be read,
+    while the steps are made."""
     compacted = any(one.compacted for one in some)
     for one, other in combinations(some, 2):
         name = f"{one.partition.topic}-{one.partition.partition} of {one.broker} and {other.broker}"
@@ -102,7 +106,7 @@ def traces(some: Sequence[Replica]) -> Iterator[Trace]:
             name,
             "pair",
             _initial(one, other, compacted),
-            partial(_steps, one, other, compacted),
+            partial(_steps, one, other, compacted, unread),
             partial(_places, one, other, compacted, name),
         )
 
@@ -119,20 +123,36 @@ def _initial(one: Replica, other: Replica, compacted: bool) -> Step:
     }
 
 
-def _steps(one: Replica, other: Replica, compacted: bool) -> Iterator[Step]:
-    for _, step in _paired(one, other, compacted):
+def _steps(one: Replica, other: Replica, compacted: bool, unread: list[Unread]) -> Iterator[Step]:
+    for _, step in _paired(one, other, compacted, unread):
         yield step
 
 
-def _paired(one: Replica, other: Replica, compacted: bool) -> Iterator[Paired]:
-    """The steps, each with the batches that it is made of."""
+def _paired(one: Replica, other: Replica, compacted: bool, unread: list[Unread]) -> Iterator[Paired]:
+    """The steps, each with the batches that it is made of. Two batches whose records cannot be read are no step."""
     for pair in _side_by_side(one.slices.places(), other.slices.places()):
         first, second = pair
         if compacted and first and second and _rewritten(first[1], second[1]):
-            for step in _by_record(first[1], second[1]):
-                yield pair, step
+            if not _unreadable((first, second), unread):
+                for step in _by_record(first[1], second[1]):
+                    yield pair, step
         else:
             yield pair, dict(zip(SIDES, map(_batch, pair), strict=True))
+
+
+def _unreadable(pair: tuple[Found, Found], unread: list[Unread]) -> bool:
+    """Whether the records of a batch cannot be read, which is told once."""
+    readable = True
+    for place, found in pair:
+        try:
+            records.records(found)
+        except Malformed as problem:
+            readable = False
+            if (place.file.path, place.position) not in {(one.path, one.problem.position) for one in unread}:
+                unread.append(Unread(place.file.path, problem.moved(place.position, "a record of the batch")))
+        except compression.LibraryAbsent:
+            raise without_library(place) from None
+    return not readable
 
 
 def _side_by_side(ones: Iterator[Found], others: Iterator[Found]) -> Iterator[Pair]:
@@ -184,7 +204,10 @@ def _rewritten(one: Batch, other: Batch) -> bool:
 
 
 def same(one: Batch, other: Batch, compacted: bool) -> bool:
-    """Whether two batches are one: their bytes are the same, or in a compacted log the records that both have."""
+    """Whether two batches are one: their bytes are the same, or in a compacted log the records that both have.
+
+    Raises one of `UNREADABLE` where those records cannot be read.
+    """
     if compacted and _rewritten(one, other):
         return all(_NONE in step.values() or step["one"] == step["other"] for step in _by_record(one, other))
     return one.header == other.header
@@ -209,7 +232,7 @@ def _by_record(one: Batch, other: Batch) -> Iterator[Step]:
 
 def _places(one: Replica, other: Replica, compacted: bool, name: str, step: int) -> tuple[Place, ...]:
     """The batches of both logs at a step. Where one of them has none: where it should stand."""
-    found = next(islice(_paired(one, other, compacted), step - 1, None), None)
+    found = next(islice(_paired(one, other, compacted, []), step - 1, None), None)
     if found is None:
         raise changed(name)
     (first, second), _ = found

@@ -10,11 +10,12 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-from tidemark.log.formats import batch, control, records
+from tidemark.log.formats import batch, compression, control, records
 from tidemark.log.formats.errors import Malformed, Torn
 from tidemark.log.formats.internal import OFFSETS
 from tidemark.log.formats.names import Kind, Status
 
+from tidemark_conformance import extras
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.logs.files import LogFile, Opened, printable
 from tidemark_conformance.logs.traces import Place, Step, Trace, changed
@@ -31,6 +32,12 @@ class Fault:
     file: LogFile
     problem: Malformed
     tail: bool
+
+
+def without_library(place: Place) -> Unusable:
+    """The error where the records of this batch need a library that is not installed."""
+    what = f"{place.file.shown}: the batch at byte {place.position:,} is compressed, and its records"
+    return Unusable(f"{what} need {extras.missing(compression.LIBRARY)}")
 
 
 class Slices:
@@ -60,6 +67,8 @@ class Slices:
             except Malformed as problem:
                 self.fault = Fault(place.file, problem.moved(place.position, "the marker"), False)
                 break
+            except compression.LibraryAbsent:
+                raise without_library(place) from None
 
     @property
     def base(self) -> int:
@@ -70,6 +79,11 @@ class Slices:
     def end(self) -> int:
         """The offset after the last batch that was read."""
         return self.base if self._end is None else self._end
+
+    @property
+    def marked(self) -> bool:
+        """Whether a producer's transactions have markers here."""
+        return any(step["type"] == "marker" for steps in self.producers.values() for step in steps)
 
     def places(self) -> Iterator[tuple[Place, batch.Batch]]:
         """The batches that were read, once more, where they stand."""

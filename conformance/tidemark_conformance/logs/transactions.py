@@ -14,10 +14,9 @@ from tidemark.log.formats import compression, control, internal, records
 from tidemark.log.formats.errors import Malformed
 from tidemark.log.formats.schema import Values
 
-from tidemark_conformance import extras
-from tidemark_conformance.errors import Unusable
 from tidemark_conformance.logs.brokers import Unread
 from tidemark_conformance.logs.replicas import Replica
+from tidemark_conformance.logs.slices import without_library
 from tidemark_conformance.logs.traces import Place, Step, Trace
 
 TRANSACTION = "TransactionLog"
@@ -54,6 +53,8 @@ class Markers:
     stopped: bool
     producers: dict[int, Ends] = field(default_factory=dict)
     last: int = -1
+    decided: set[tuple[int, int]] = field(default_factory=set)
+    """Producer ids and epochs whose decisions are in the log; known after the `traces` of all logs."""
 
     @classmethod
     def of(cls, replica: Replica) -> Markers:
@@ -61,7 +62,7 @@ class Markers:
         found = cls(replica.directory.stopped and replica.slices.fault is None)
         for place, batch in replica.slices.places():
             header = batch.header
-            if not header.transactional:
+            if not header.transactional or header.producer_id < 0:
                 continue
             ends = found.producers.setdefault(header.producer_id, Ends())
             if not header.control:
@@ -75,6 +76,16 @@ class Markers:
                 marker = (control.read(one).type.name, place)
                 ends.markers.setdefault(header.producer_epoch, []).append(marker)
         return found
+
+    @property
+    def without_decision(self) -> int:
+        """The markers whose decisions are not in the log."""
+        return sum(
+            len(some)
+            for pid, ends in self.producers.items()
+            for epoch, some in ends.markers.items()
+            if (pid, epoch) not in self.decided
+        )
 
     def of_decision(self, pid: int, epoch: int, completed: int) -> list[tuple[str, Place]]:
         """The outcomes that stand here of the decision of a producer's epoch. "none": its records are here, and the log
@@ -115,8 +126,7 @@ class Transactions:
                 self.fault = Unread(place.file.path, problem.moved(place.position, "a record of the batch"))
                 return
             except compression.LibraryAbsent:
-                what = f"{place.file.shown}: the batch at byte {place.position:,} is compressed, and its records"
-                raise Unusable(f"{what} need {extras.missing(compression.LIBRARY)}") from None
+                raise without_library(place) from None
 
     def _add(self, place: Place, record: records.Record, holes: int) -> None:
         message = internal.read(internal.TRANSACTIONS, record)
@@ -166,6 +176,8 @@ class Transactions:
             for key in sorted(_partitions(value)):
                 alike = decisions.pop((step["pid"], step["epoch"], key), {step["status"]})
                 there = markers.get(key)
+                if there is not None:
+                    there.decided.add((step["pid"], step["epoch"]))
                 found = there.of_decision(step["pid"], step["epoch"], when) if there and len(alike) == 1 else []
                 self.not_shown += not found
                 for result, at in found:
@@ -204,11 +216,15 @@ def _places(entries: Sequence[Entry], number: int) -> tuple[Place, ...]:
 
 
 def transactions(some: Sequence[Replica]) -> tuple[list[Transactions], dict[Key, Markers]]:
-    """The transaction logs, each of the replica that goes furthest, and the markers of all other partitions there."""
+    """The transaction logs, each of the replica that goes furthest, and the markers of all other partitions there.
+
+    Without a transaction log no markers are read.
+    """
     longest: dict[Key, Replica] = {}
     for one in some:
         if one.key not in longest or one.slices.end > longest[one.key].slices.end:
             longest[one.key] = one
     logs = [Transactions(one) for key, one in longest.items() if key[0] == internal.TRANSACTIONS]
     wanted = {key for log in logs for key in log.partitions}
+    wanted |= {key for key, one in longest.items() if logs and one.slices.marked}
     return logs, {key: Markers.of(one) for key, one in longest.items() if key in wanted}

@@ -16,6 +16,7 @@ from tidemark.log.storage import EpochEntry
 T = TypeVar("T")
 Properties = dict[str, str]
 _VERSION = "0"
+_LARGEST = 1 << 63
 
 
 class OffsetEntry(NamedTuple):
@@ -28,7 +29,7 @@ class OffsetEntry(NamedTuple):
 
 def read_offsets(data: bytes) -> tuple[OffsetEntry, ...]:
     """A checkpoint of offsets by partition. Raises Malformed."""
-    return _checkpoint(data, r"(\S+) (\d+) (-?\d+)", lambda topic, *two: OffsetEntry(topic, int(two[0]), int(two[1])))
+    return _checkpoint(data, r"(\S+) (\d+) (-?\d+)", lambda topic, *two: OffsetEntry(topic, *map(_number, two)))
 
 
 def write_offsets(entries: Sequence[OffsetEntry]) -> bytes:
@@ -38,7 +39,7 @@ def write_offsets(entries: Sequence[OffsetEntry]) -> bytes:
 
 def read_epochs(data: bytes) -> tuple[EpochEntry, ...]:
     """A `leader-epoch-checkpoint`. Raises Malformed."""
-    return _checkpoint(data, r"(\d+) (\d+)", lambda epoch, start: EpochEntry(int(epoch), int(start)))
+    return _checkpoint(data, r"(\d+) (\d+)", lambda epoch, start: EpochEntry(_number(epoch), _number(start)))
 
 
 def write_epochs(entries: Sequence[EpochEntry]) -> bytes:
@@ -67,7 +68,21 @@ def _checkpoint(data: bytes, form: str, make: Callable[..., T]) -> tuple[T, ...]
             raise Malformed(at, "a line is no entry")
     if lines[1] != str(len(entries)):
         raise Malformed(starts[1], f"{_shown(lines[1])} entries should follow, and {len(entries)} do")
-    return tuple(make(*found.groups()) for _, found in entries if found)
+    return tuple(_made(at, make, found.groups()) for at, found in entries if found)
+
+
+def _made(at: int, make: Callable[..., T], groups: Sequence[str]) -> T:
+    try:
+        return make(*groups)
+    except Malformed as problem:
+        raise problem.moved(at) from None
+
+
+def _number(text: str) -> int:
+    """An int64 as decimal digits. Raises Malformed for a larger one."""
+    if len(text) > len(str(-_LARGEST)) or not -_LARGEST <= int(text) < _LARGEST:
+        raise Malformed(0, f"the number {_shown(text)} of the line is beyond 64 bits")
+    return int(text)
 
 
 def _lines(data: bytes) -> list[str]:
