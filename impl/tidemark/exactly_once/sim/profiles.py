@@ -144,5 +144,5 @@ PROFILES = {
     )
 }
 
-MIXES = {"mixed": ("chaos", "late", "rebalances", "zombies", "crashes", "careless")}
+MIXES = {"mixed": ("chaos", "late", "rebalances", "zombies", "crashes", "careless", "several-offsets")}
 """Profiles that take others in turns, seed by seed."""
