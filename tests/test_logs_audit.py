@@ -2,28 +2,18 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
+from audited_logs import Capture, audit
 from crafted_logs import NAME, data, marker, transactional
 from tidemark.log.formats import batch, records
 from tidemark_conformance.cli import main
 
 ROOT = Path(__file__).parents[1]
 BROKER = ROOT / "tests" / "real_logs" / "broker"
-Capture = pytest.CaptureFixture[str]
-
-
-def audit(capsys: Capture, *paths: object) -> tuple[int, dict[str, Any], list[str]]:
-    """The exit code, the document, and the sentences."""
-    code = main(["logs", "audit", *map(str, paths), "--json", "-"])
-    said = capsys.readouterr()
-    sentences = [line for line in said.err.splitlines() if line.startswith("tidemark logs:")]
-    return code, json.loads(said.out), sentences
 
 
 def test_a_real_broker_has_no_finding(capsys: Capture) -> None:

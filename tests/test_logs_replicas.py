@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from collections.abc import Callable
@@ -10,21 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audited_logs import Capture, audit
 from crafted_logs import NAME, REAL, data, directory, rewritten
 from crc32c import crc32c
 from tidemark.log.formats import batch, compression, records, texts
 from tidemark.log.formats.texts import OffsetEntry
 from tidemark_conformance.cli import main
-
-Capture = pytest.CaptureFixture[str]
-
-
-def audit(capsys: Capture, *paths: object) -> tuple[int, dict[str, Any], list[str]]:
-    """The exit code, the document, and the sentences."""
-    code = main(["logs", "audit", *map(str, paths), "--json", "-"])
-    said = capsys.readouterr()
-    sentences = [line for line in said.err.splitlines() if line.startswith("tidemark logs:")]
-    return code, json.loads(said.out), sentences
 
 
 def judged(told: dict[str, Any], specification: str) -> tuple[int, int]:

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from audited_logs import Capture, audit
 from crafted_logs import NAME, data, directory, marker, rewritten, transactional
 from tidemark.log.formats import batch, control, internal, records
 from tidemark_conformance.cli import main
 
 BROKER = Path(__file__).parent / "real_logs" / "broker"
 LOG = "__transaction_state-0"
-Capture = pytest.CaptureFixture[str]
 State = tuple[int, int, int, list[int]]
 """Status, producer id, producer epoch, and the partitions of `orders`."""
 EMPTY, ONGOING, PREPARE_COMMIT, PREPARE_ABORT, COMPLETE_COMMIT, COMPLETE_ABORT = range(6)
-
-
-def audit(capsys: Capture, *paths: object) -> tuple[int, dict[str, Any], list[str]]:
-    """The exit code, the document, and the sentences."""
-    code = main(["logs", "audit", *map(str, paths), "--json", "-"])
-    said = capsys.readouterr()
-    return code, json.loads(said.out), [line for line in said.err.splitlines() if line.startswith("tidemark logs:")]
 
 
 def of_transactions(told: dict[str, Any]) -> list[dict[str, Any]]:

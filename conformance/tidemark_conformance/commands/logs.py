@@ -115,7 +115,7 @@ def _audit(args: argparse.Namespace) -> int:
 
 
 def _faults(told: Audited) -> list[tuple[Path, Malformed]]:
-    """What cannot be read, torn tails apart."""
+    """The files that cannot be read, torn tails apart, each with its problem."""
     logs = [(one.fault.file.path, one.fault.problem) for one in told.slices if one.fault and not one.fault.tail]
     return logs + [(one.path, one.problem) for one in told.unread]
 

@@ -74,7 +74,7 @@ class LogDirectory:
 
 
 def _read(path: Path, read: Callable[[bytes], T], unread: list[Unread]) -> T | None:
-    """What a file says; None where there is none, and where it cannot be read."""
+    """A file's content as it was read; None where there is none, and where it cannot be read."""
     try:
         with path.open("rb") as file:
             data = file.read(MOST + 1)

@@ -72,7 +72,7 @@ def _style(picture: Picture, column: Column, word: str) -> str:
 
 
 def notes(picture: Picture) -> Iterator[str]:
-    """What the picture's rows say in words: their offsets, and open transactions."""
+    """The rows in words: their offsets, and open transactions."""
     for row in picture.rows:
         mark = f"high watermark {row.high_watermark}" if row.high_watermark >= 0 else "no high watermark"
         opened = [f"producer {one} from offset {at}" for one, at in sorted(row.open.items())]

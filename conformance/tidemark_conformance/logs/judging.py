@@ -90,7 +90,7 @@ def audited(paths: Sequence[Path]) -> Audited:
 
 
 def folders(paths: Sequence[Path]) -> tuple[list[Foreign], dict[Path, list[LogFile]]]:
-    """What is foreign, and the files of each partition's folder. What is given twice counts once, by its first path."""
+    """Foreign files, and the files of each partition's folder. A file given twice counts once, by its first path."""
     foreign: list[Foreign] = []
     logs: dict[Path, list[LogFile]] = {}
     homes: dict[Path, Path] = {}

@@ -36,7 +36,7 @@ Entry = tuple[Step, tuple[Place, ...]]
 
 @dataclass
 class Ends:
-    """What one partition has of one producer's transactions, in the order of its log.
+    """The records of one producer's transactions in one partition, in the order of its log.
 
     `markers`: by producer epoch. `open`: places of records without a marker, each with their epoch, and whether the
     producer wrote on behind them in a later epoch.

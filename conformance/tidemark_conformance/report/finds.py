@@ -9,14 +9,15 @@ from __future__ import annotations
 
 import textwrap
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass, fields
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.golden import golden_file, golden_root
 from tidemark_conformance.registry import zoo
+from tidemark_conformance.report.markdown import table
 
 DATA = Path("docs") / "finds" / "finds.toml"
 """Where a checkout keeps what is known of its finds."""
@@ -47,13 +48,19 @@ class Find:
     @property
     def row(self) -> zoo.Row | None:
         """The zoo's row of the same id."""
-        return next((row for row in zoo.rows() if row.id == self.id), None)
+        return _rows().get(self.id)
 
     @property
     def schedule(self) -> str | None:
         """The schedule that `tidemark reproduce` plays, in `traces/golden`."""
         found = sorted(golden_root().glob(f"*/{self.id}.toml"))
         return found[0].relative_to(golden_root()).as_posix() if found else None
+
+
+@cache
+def _rows() -> dict[str, zoo.Row]:
+    """The zoo by id: every page asks for its row several times."""
+    return {row.id: row for row in zoo.rows()}
 
 
 def read(root: Path) -> list[Find]:
@@ -63,12 +70,12 @@ def read(root: Path) -> list[Find]:
         tables = tomllib.loads(file.read_text(encoding="utf-8"))["find"]
     except (OSError, tomllib.TOMLDecodeError, KeyError) as problem:
         raise Unusable(f"{file} is no list of finds ({problem!r}); correct it") from problem
-    known = {one.name for one in fields(Find)}
-    for table in tables:
-        if set(table) != known:
-            wrong = ", ".join(sorted(set(table) ^ known))
-            raise Unusable(f"{file}: find {table.get('id', '?')} lacks words, or has others: {wrong}; correct it")
-    return [Find(**{**table, "rules": tuple(table["rules"])}) for table in tables]
+    known = {word.name for word in fields(Find)}
+    for one in tables:
+        if set(one) != known:
+            wrong = ", ".join(sorted(set(one) ^ known))
+            raise Unusable(f"{file}: find {one.get('id', '?')} lacks words, or has others: {wrong}; correct it")
+    return [Find(**{**one, "rules": tuple(one["rules"])}) for one in tables]
 
 
 def blocks(root: Path) -> dict[str, Callable[[], str]]:
@@ -83,10 +90,6 @@ def blocks(root: Path) -> dict[str, Callable[[], str]]:
     return made
 
 
-def _table(lines: Iterable[Sequence[object]]) -> str:
-    return "\n".join(f"| {' | '.join(str(cell) for cell in row)} |" for row in lines) + "\n"
-
-
 def played(found: list[Find]) -> str:
     """The table of the finds that a command plays, for the README."""
     rows = [
@@ -94,7 +97,7 @@ def played(found: list[Find]) -> str:
         for one in found
         if one.schedule
     ]
-    return _table([PLAYED, ["---"] * len(PLAYED), *rows])
+    return table(PLAYED, rows)
 
 
 def index(found: list[Find]) -> str:
@@ -110,12 +113,12 @@ def index(found: list[Find]) -> str:
         )
         for one in found
     ]
-    return _table([HEADER, ["---"] * len(HEADER), *rows])
+    return table(HEADER, rows)
 
 
 def head(one: Find) -> str:
     """The table at the head of a find's page."""
-    return f"**{one.title}.**\n\n" + _table([("", ""), ("---", "---"), *(fact for fact in _facts(one) if fact[1])])
+    return f"**{one.title}.**\n\n" + table(("", ""), (fact for fact in _facts(one) if fact[1]))
 
 
 def _facts(one: Find) -> list[tuple[str, str]]:

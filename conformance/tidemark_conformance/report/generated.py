@@ -24,6 +24,7 @@ from tidemark_conformance.paths import CHECKOUT
 from tidemark_conformance.registry import protocols, zoo
 from tidemark_conformance.registry.anomalies import glossary
 from tidemark_conformance.report import agreed, closing, finds, floors, hunted, speed, stories
+from tidemark_conformance.report.markdown import table
 from tidemark_conformance.report.rowless import rules_without_row
 from tidemark_conformance.tlc import manifest as manifests
 
@@ -55,14 +56,6 @@ def rewrite(text: str, generators: dict[str, Generator], where: str, only: Itera
 def blocks(file: Path) -> list[str]:
     """The names of the blocks of a file, in its order."""
     return [match["name"] for match in _BLOCK.finditer(file.read_text(encoding="utf-8"))]
-
-
-def table(header: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    """A Markdown table."""
-    titles = list(header)
-    lines = [f"| {' | '.join(titles)} |", f"|{'---|' * len(titles)}"]
-    lines += [f"| {' | '.join(str(cell) for cell in row)} |" for row in rows]
-    return "\n".join(lines) + "\n"
 
 
 def models() -> str:

@@ -15,7 +15,7 @@ it again, wherever a profile's name is taken:
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from random import Random
 from typing import Any, Generic, TypeVar
@@ -143,7 +143,7 @@ def drawn(world: str, profiles: Mapping[str, P]) -> P:
             weights[kind] = often
     chances = {one: _chance(dice, one, known) for one in _chances(known[0])}
     later = {one: Random(f"{one} {number}").choice(several) for one, several in LATER.items() if hasattr(known[0], one)}
-    weights.update(_later_kinds(number, known, profiles.values()))
+    weights.update(_later_kinds(number, seen, profiles.values()))
     if change:
         dice = Random(f"world {world}")
         for _ in range(dice.choice((1, 1, 2, 3))):
@@ -174,13 +174,15 @@ def _weights(profiles: Iterable[Profile]) -> dict[str, list[int]]:
     return seen
 
 
-def _later_kinds(number: str, known: Iterable[Profile], profiles: Iterable[Profile]) -> dict[str, float]:
+def _later_kinds(number: str, earlier: Container[str], profiles: Iterable[Profile]) -> dict[str, float]:
     """Weights of the kinds that came with later profiles, in one world of three. Each has dice of its own, so that the
     other worlds are as they were before it came."""
-    earlier, found = _weights(known), dict[str, float]()
-    for kind, several in _weights(profiles).items():
+    found: dict[str, float] = {}
+    for kind, several in _weights(one for one in profiles if not one.drawn).items():
+        if kind in earlier:
+            continue
         dice = Random(f"{kind} {number}")
-        if kind not in earlier and not dice.randrange(3):
+        if not dice.randrange(3):
             found[kind] = dice.choice(several) * float(2.0 ** dice.uniform(-1, 1))
     return found
 
