@@ -1,0 +1,17 @@
+---------------------------- MODULE MCDurableLog ----------------------------
+(***************************************************************************)
+(* The disk of each broker is a DurableLog, which the files of a partition *)
+(* refine (spec/log). So is the replication of files that of logs.         *)
+(***************************************************************************)
+EXTENDS MCReplication
+
+Disk(b) == INSTANCE DurableLog WITH
+    up            <- Running(b),
+    log           <- log[b],
+    flushed       <- flushed[b],
+    epochCache    <- epochCache[b],
+    highWatermark <- highWatermark[b],
+    checkpoint    <- checkpoint[b]
+DurableLogInit  == \A b \in Brokers : Disk(b)!Init
+DurableLogSteps == [][\A b \in Brokers : Disk(b)!Next \/ UNCHANGED Disk(b)!vars]_vars
+=============================================================================
