@@ -159,6 +159,8 @@ PlaceOf(some, offset) == Max(1, Cardinality({i \in 1..Len(some) : some[i].base <
 Synced(s) == [s EXCEPT !.synced = Len(s.batches), !.cut = <<>>]
 Settled(s) == s.synced = Len(s.batches) /\ s.cut = <<>>
 AllSettled == \A i \in 1..Len(segments) : Settled(segments[i])
+\* The first segment of which it is open what the disk has.
+Open == CHOOSE i \in 1..Len(segments) : ~Settled(segments[i]) /\ \A j \in 1..(i - 1) : Settled(segments[j])
 
 -----------------------------------------------------------------------------
 (* The safety rules. Each says what goes wrong without it; zoo.toml holds the schedule. *)
@@ -355,10 +357,11 @@ RaiseRecoveryPoint(o) ==
     /\ UNCHANGED <<record, truncated, deleted>>
     /\ safe' = Max(recoveryPoint, o)
 
-\* AdvanceHighWatermark   who: leader or follower   code: log/unified_log.py (update_high_watermark)
-AdvanceHighWatermark(hw) ==
+\* UpdateHighWatermark   who: leader or follower   code: log/unified_log.py (update_high_watermark)
+\* A follower's may fall: it takes that of its leader.
+UpdateHighWatermark(hw) ==
     \* enabled when
-    /\ Running /\ highWatermark < hw /\ hw <= logEnd
+    /\ Running /\ hw # highWatermark /\ logStart <= hw /\ hw <= logEnd
     \* effect
     /\ highWatermark' = hw
     /\ UNCHANGED <<status, logEnd, logStart, recoveryPoint, epochCache, producerState, scheduled, flushed, truncating, loadsClean, recovered, reading>>
@@ -648,14 +651,11 @@ LosePower(unsynced) ==
 \* Settle   who: the disk   code: log/sim/disk.py
 \* The first segment that was not synced has kept so many batches, and perhaps a part of the next one.
 Settle(kept, torn) ==
-    LET open == {i \in 1..Len(segments) : ~Settled(segments[i])}
-        i    == CHOOSE x \in open : \A y \in open : x <= y
-        s    == segments[i] IN
     \* enabled when
-    /\ status = "dark" /\ open # {}
-    /\ open # {} => s.synced <= kept /\ kept <= Len(s.batches) /\ (torn => kept < Len(s.batches))
+    /\ status = "dark" /\ ~AllSettled
+    /\ ~AllSettled => LET s == segments[Open] IN s.synced <= kept /\ kept <= Len(s.batches) /\ (torn => kept < Len(s.batches))
     \* effect
-    /\ segments' = [segments EXCEPT ![i] = [s EXCEPT !.batches = SubSeq(@, 1, kept), !.synced = kept, !.cut = <<>>, !.torn = torn]]
+    /\ segments' = [segments EXCEPT ![Open].batches = SubSeq(@, 1, kept), ![Open].synced = kept, ![Open].cut = <<>>, ![Open].torn = torn]
     /\ UNCHANGED processVars
     /\ UNCHANGED <<snapshots, epochFile, epochFileSafe, checkpoints, cleanMarker, appended>>
     /\ UNCHANGED <<record, truncated, safe, deleted>>
@@ -663,15 +663,13 @@ Settle(kept, torn) ==
 \* BringBack   who: the disk   code: log/sim/disk.py
 \* The first segment that was not synced is as it was before it was cut, with so many of the batches that were cut off.
 BringBack(many) ==
-    LET open == {i \in 1..Len(segments) : ~Settled(segments[i])}
-        i    == CHOOSE x \in open : \A y \in open : x <= y
-        s    == segments[i]
-        all  == SubSeq(s.batches, 1, s.synced) \o SubSeq(s.cut, 1, many) IN
+    LET s   == segments[Open]
+        all == SubSeq(s.batches, 1, s.synced) \o SubSeq(s.cut, 1, many) IN
     \* enabled when
-    /\ status = "dark" /\ open # {}
-    /\ open # {} => 0 < many /\ many <= Len(s.cut)
+    /\ status = "dark" /\ ~AllSettled
+    /\ ~AllSettled => 0 < many /\ many <= Len(s.cut)
     \* effect
-    /\ segments' = [segments EXCEPT ![i] = [s EXCEPT !.batches = all, !.synced = Len(all), !.cut = <<>>]]
+    /\ segments' = [segments EXCEPT ![Open] = [s EXCEPT !.batches = all, !.synced = Len(all), !.cut = <<>>]]
     /\ UNCHANGED processVars
     /\ UNCHANGED <<snapshots, epochFile, epochFileSafe, checkpoints, cleanMarker, appended>>
     /\ UNCHANGED <<record, truncated, safe, deleted>>
@@ -778,7 +776,7 @@ Next ==
     \/ ScheduleFlush
     \/ \E o \in Offsets : SyncFiles(o)
     \/ \E o \in Offsets : RaiseRecoveryPoint(o)
-    \/ \E hw \in Offsets : AdvanceHighWatermark(hw)
+    \/ \E hw \in Offsets : UpdateHighWatermark(hw)
     \/ \E start \in Offsets : DeleteRecords(start)
     \/ DeleteOldestSegment
     \/ CheckpointHighWatermark

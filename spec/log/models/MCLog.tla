@@ -16,8 +16,9 @@ CONSTANTS
     Length,    \* the highest log end offset
     Files      \* how many segments there are at a time
 
-ASSUME Families \subseteq {"elect", "flush all", "read", "index", "retention", "start", "checkpoint", "move", "truncate", "fully", "shut down",
-                           "kill", "stop loading", "power", "torn", "bring back"}
+ASSUME Families \subseteq {"commit", "elect", "flush all", "read", "index", "retention", "start", "checkpoint", "move", "truncate", "fully", "shut down",
+                           "kill", "stop loading", "power", "boundary", "torn",
+                           "bring back"}
 
 On(family, S) == IF family \in Families THEN S ELSE {}
 
@@ -29,7 +30,7 @@ Appends ==
     \/ \E e \in On("elect", Epochs) : AssignEpoch(e)
     \/ \E e \in On("index", Epochs), moved \in BOOLEAN : appended < Batches /\ logEnd < Length /\ FailIndex(e, moved)
     \/ Len(segments) < Files /\ RollSegment
-    \/ \E hw \in Offsets : AdvanceHighWatermark(hw)
+    \/ \E hw \in On("commit", Offsets) : UpdateHighWatermark(hw)
     \/ "read" \in Families /\ BeginRead
     \/ \E end \in On("read", Offsets) : EndRead(end)
 
@@ -55,7 +56,8 @@ Ends ==
     \/ "kill" \in Families /\ Kill
     \/ "stop loading" \in Families /\ StopLoading
     \/ \E unsynced \in On("power", BOOLEAN) : LosePower(unsynced)
-    \/ \E kept \in Offsets, torn \in IF "torn" \in Families THEN BOOLEAN ELSE {FALSE} : Settle(kept, torn)
+    \/ \E kept \in Offsets, torn \in IF "torn" \in Families THEN BOOLEAN ELSE {FALSE} :
+            (IF AllSettled THEN FALSE ELSE "boundary" \in Families \/ torn \/ kept = Len(segments[Open].batches)) /\ Settle(kept, torn)
     \/ \E many \in On("bring back", Offsets) : BringBack(many)
 
 Loads ==
