@@ -159,6 +159,8 @@ PlaceOf(some, offset) == Max(1, Cardinality({i \in 1..Len(some) : some[i].base <
 Synced(s) == [s EXCEPT !.synced = Len(s.batches), !.cut = <<>>]
 Settled(s) == s.synced = Len(s.batches) /\ s.cut = <<>>
 AllSettled == \A i \in 1..Len(segments) : Settled(segments[i])
+\* The recovery point of a log that ends there (LocalLog.updateLogEndOffset).
+Below(end) == Min(recoveryPoint, end)
 \* The first segment of which it is open what the disk has.
 Open == CHOOSE i \in 1..Len(segments) : ~Settled(segments[i]) /\ \A j \in 1..(i - 1) : Settled(segments[j])
 
@@ -286,11 +288,13 @@ AppendBatch(e, p) ==
     /\ epochFileSafe' = (cache # epochCache \/ epochFileSafe)
     /\ producerState' = Replay(producerState, <<batch>>)
     /\ logEnd' = logEnd + 1
+    /\ recoveryPoint' = Below(logEnd')
     /\ appended' = appended + 1
-    /\ UNCHANGED <<status, logStart, highWatermark, recoveryPoint, scheduled, flushed, truncating, loadsClean, recovered, reading>>
+    /\ UNCHANGED <<status, logStart, highWatermark, scheduled, flushed, truncating, loadsClean, recovered, reading>>
     /\ UNCHANGED <<snapshots, checkpoints, cleanMarker>>
     /\ record' = NextRecord(logEnd, appended + 1)
-    /\ UNCHANGED <<truncated, safe, deleted>>
+    /\ UNCHANGED <<truncated, deleted>>
+    /\ safe' = Below(logEnd')
 
 \* AssignEpoch   who: a new leader   code: log/unified_log.py (maybe_assign_epoch_start_offset)
 AssignEpoch(e) ==
@@ -312,11 +316,13 @@ RollSegment ==
     /\ Running /\ Active.batches # <<>>
     \* effect
     /\ segments' = Append(segments, NewSegment(logEnd))
+    /\ recoveryPoint' = Below(logEnd)
     /\ snapshots' = [snapshots EXCEPT ![logEnd] = IF @.there THEN @ ELSE SnapshotOf(producerState, FALSE)]
     /\ scheduled' = scheduled \cup {logEnd}
-    /\ UNCHANGED <<status, logEnd, logStart, highWatermark, recoveryPoint, epochCache, producerState, flushed, truncating, loadsClean, recovered, reading>>
+    /\ UNCHANGED <<status, logEnd, logStart, highWatermark, epochCache, producerState, flushed, truncating, loadsClean, recovered, reading>>
     /\ UNCHANGED <<epochFile, epochFileSafe, checkpoints, cleanMarker, appended>>
-    /\ UNCHANGED <<record, truncated, safe, deleted>>
+    /\ UNCHANGED <<record, truncated, deleted>>
+    /\ safe' = Below(logEnd)
 
 \* ScheduleFlush   who: the log   code: log/unified_log.py (flush)
 \* flush.ms or flush.messages: all of the log.
@@ -449,11 +455,13 @@ FailIndex(e, moved) ==
     \* effect
     /\ segments' = [segments EXCEPT ![Len(segments)].batches = Append(@, [epoch |-> e, value |-> appended + 1, producer |-> None])]
     /\ logEnd' = IF moved THEN logEnd + 1 ELSE logEnd
+    /\ recoveryPoint' = Below(logEnd')
     /\ appended' = appended + 1
-    /\ UNCHANGED <<status, logStart, highWatermark, recoveryPoint, epochCache, producerState, scheduled, flushed, truncating>>
+    /\ UNCHANGED <<status, logStart, highWatermark, epochCache, producerState, scheduled, flushed, truncating>>
     /\ UNCHANGED <<loadsClean, recovered, reading, snapshots, epochFile, epochFileSafe, checkpoints, cleanMarker>>
     /\ record' = NextRecord(logEnd, appended + 1)
-    /\ UNCHANGED <<truncated, safe, deleted>>
+    /\ UNCHANGED <<truncated, deleted>>
+    /\ safe' = Below(logEnd')
 
 \* BeginRead   who: consumer   code: log/unified_log.py (read)
 \* The slice of the file ends at the high watermark, or with the file.
