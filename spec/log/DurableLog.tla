@@ -105,7 +105,7 @@ Init ==
     /\ up = TRUE
     /\ log = <<>>
     /\ flushed = 0
-    /\ epochCache = <<>> \/ \E e \in Nat : epochCache = <<[epoch |-> e, start |-> 0]>>
+    /\ epochCache = <<>> \/ epochCache = <<[epoch |-> 0, start |-> 0]>>    \* the first leader's
     /\ highWatermark = 0
     /\ checkpoint = 0
 

@@ -10,6 +10,8 @@ from pathlib import Path
 import fake_kafka
 import pytest
 from tidemark_conformance.errors import Unusable
+from tidemark_conformance.explain.golden import golden_root
+from tidemark_conformance.java import toolchain
 from tidemark_conformance.lab import play, segments
 from tidemark_conformance.lab.play import NOT, OCCURRED, TRIES, VOID
 from tidemark_conformance.lab.recorded import Recorded, entries_are, judged, seen_answer
@@ -179,6 +181,23 @@ def test_a_schedule_that_does_not_come_together_is_void(
     assert run.verdict == VOID
     assert run.void.startswith(why)
     assert run.evidence == []
+
+
+def test_a_log_needs_no_cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A schedule without brokers starts no node: one process with the log's classes, in a folder of the run."""
+    monkeypatch.setenv("JAVA_HOME", str(fake_kafka.jdk(tmp_path / "of")))
+    monkeypatch.setenv("TIDEMARK_CACHE", str(tmp_path / "cache"))
+    toolchain._find_java.cache_clear()
+    kafka = fake_kafka.runtime(tmp_path, monkeypatch, look={"ok": ["end=6", "segment 0..4"]})
+    text = (golden_root() / "log" / "CAND-25.toml").read_text(encoding="utf-8")
+    file = tmp_path / "F.toml"
+    file.write_text(text.replace('"CAND-25"', '"F"').replace('"log append 1 2 as copied"', '"log look as copied"'))
+    told: list[str] = []
+    run = play.play(read(file), kafka, tmp_path / "run", lambda _, line, __: told.append(line))
+    assert (run.verdict, run.void) == (NOT, "")
+    assert not any("controller" in line or "serve" in line for line in told)
+    assert [path.name for path in (tmp_path / "run").iterdir() if path.is_dir()] == ["clients"]
+    assert [seen.holds for _, seen in run.evidence] == [False, True, False]
 
 
 def test_a_call_that_is_not_answered_is_void(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

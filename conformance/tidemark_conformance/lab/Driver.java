@@ -44,7 +44,7 @@ import org.apache.kafka.common.serialization.StringSerializer;
  * {"id": 1, "error": "TimeoutException", "message": "..."}. Requests are begun in order by one thread, which polls the
  * consumer between them; a send is answered by its callback. Brokers go by the names of the schedule.
  */
-public final class Driver {
+public class Driver {
     private static final ObjectMapper JSON = new ObjectMapper();
     private static final Duration POLL = Duration.ofMillis(100);
     private static final Duration CLOSING = Duration.ofSeconds(10);
@@ -59,9 +59,9 @@ public final class Driver {
     private KafkaConsumer<String, String> consumer;
     private final List<String> consumed = new ArrayList<>();
 
-    private Driver(String bootstrap, String nodes) {
+    Driver(String bootstrap, String nodes) {
         this.bootstrap = bootstrap;
-        for (String node : nodes.split(",")) {
+        for (String node : nodes.isEmpty() ? new String[0] : nodes.split(",")) {
             String[] pair = node.split("=");
             names.put(Integer.valueOf(pair[0]), pair[1]);
             ids.put(pair[1], Integer.valueOf(pair[0]));
@@ -91,7 +91,7 @@ public final class Driver {
         return 0;
     }
 
-    private void run() throws Exception {
+    void run() throws Exception {
         Thread reader = new Thread(this::read);
         reader.setDaemon(true);
         reader.start();
@@ -156,7 +156,7 @@ public final class Driver {
         }
     }
 
-    private List<String> done(String what, List<String> args, JsonNode settings) throws Exception {
+    List<String> done(String what, List<String> args, JsonNode settings) throws Exception {
         switch (what) {
             case "producer": return nothing(() -> producer = new KafkaProducer<>(properties(settings), new StringSerializer(), new StringSerializer()));
             case "consumer": return nothing(() -> consumer = new KafkaConsumer<>(properties(settings), new StringDeserializer(), new StringDeserializer()));
@@ -187,11 +187,11 @@ public final class Driver {
         }
     }
 
-    private interface Act {
+    interface Act {
         void run() throws Exception;
     }
 
-    private static List<String> nothing(Act act) throws Exception {
+    static List<String> nothing(Act act) throws Exception {
         act.run();
         return List.of("done");
     }

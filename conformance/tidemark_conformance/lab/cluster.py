@@ -25,7 +25,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.lab import schedule, segments
 from tidemark_conformance.lab.proxy import Proxy
 from tidemark_conformance.lab.recorded import Recorded
-from tidemark_conformance.lab.runtime import Runtime
+from tidemark_conformance.lab.runtime import Runtime, with_log_driver
 
 CONTROLLER, CONTROLLER_ID = "controller", 100
 CLUSTER_ID = "dGlkZW1hcmstbGFiLTAwMQ"
@@ -155,10 +155,18 @@ class Client(Process):
         with self._log.open("ab") as log:
             process = self._spawn(self._command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log)
         threading.Thread(target=self._read, args=(process,), daemon=True).start()
-        common = PATIENT if self._known.kind == schedule.ADMIN else {"client.id": self.name}
-        made = self.answer(self.ask(self._known.kind, (), {**common, **self._known.settings}), STARTING_S)
+        made = self.answer(self.ask(self._known.kind, (), {**self._common(), **self._known.settings}), STARTING_S)
         if made is None or "error" in made:
             raise Lost(f"the client {self.name} does not start: {made}")
+
+    def _common(self) -> Mapping[str, Any]:
+        match self._known.kind:
+            case schedule.ADMIN:
+                return PATIENT
+            case schedule.LOG:
+                return {"dir": self._log.with_name(f"{self.name}-0")}
+            case _:
+                return {"client.id": self.name}
 
     def ask(self, name: str, arguments: Sequence[str], settings: Mapping[str, Any] | None = None) -> int:
         """Send a call; returns its number. Starts the client if it has never run. Raises Lost if it has ended."""
@@ -169,7 +177,7 @@ class Client(Process):
         self._asked += 1
         call = {"id": self._asked, "do": name, "args": list(arguments), "settings": dict(settings or {})}
         try:
-            os.write(self._process.stdin.fileno(), json.dumps(call).encode() + b"\n")
+            os.write(self._process.stdin.fileno(), json.dumps(call, default=str).encode() + b"\n")
         except OSError as problem:
             raise Lost(f"the client {self.name} has ended before its call {name} ({problem.strerror})") from None
         return self._asked
@@ -212,15 +220,17 @@ def cluster(wanted: schedule.Cluster, runtime: Runtime, recorded: Recorded) -> I
     """A cluster with its topics, in a folder that is empty; all processes are killed at the end. Raises Lost where it
     does not come up, Unusable where Kafka refuses the settings."""
     proxied = [f"{name}{way}" for name in wanted.brokers for way in (INNER, OUTER) if wanted.proxied]
-    names = [CONTROLLER, *wanted.brokers, *proxied]
-    ports = dict(zip(names, free_ports(len(names)), strict=True))
+    started = [CONTROLLER, *wanted.brokers] if wanted.brokers else []
+    names = [*started, *proxied]
+    ports = dict(zip(names, free_ports(len(names)) if names else [], strict=True))
     config = [_logging(recorded.folder, stream) for stream in ("OUT", "ERR")]
-    for name in (CONTROLLER, *wanted.brokers):
+    for name in started:
         _configure(wanted, name, ports, recorded.node(name))
-    _format([CONTROLLER, *wanted.brokers], wanted.features, runtime, recorded, config[0])
+    if started:
+        _format(started, wanted.features, runtime, recorded, config[0])
     with contextlib.ExitStack() as stack:
         nodes, clients, proxies = {}, {}, {}
-        for name in (CONTROLLER, *wanted.brokers):
+        for name in started:
             properties = str(recorded.node(name) / "server.properties")
             command = [*runtime.command("kafka.Kafka", HEAP_MIB, config[0]), properties]
             nodes[name] = Node(name, command, recorded, stack)
@@ -230,8 +240,11 @@ def cluster(wanted: schedule.Cluster, runtime: Runtime, recorded: Recorded) -> I
                 stack.callback(proxies[name].close)
         bootstrap = ",".join(f"127.0.0.1:{ports.get(f'{name}{OUTER}', ports[name])}" for name in wanted.brokers)
         known = ",".join(f"{number}={name}" for name, number in wanted.brokers.items())
+        client = runtime.command("Driver", SMALL_HEAP_MIB, config[1])
         for name, one in wanted.clients.items():
-            command = [*runtime.command("Driver", SMALL_HEAP_MIB, config[1]), bootstrap, known]
+            log = one.kind == schedule.LOG
+            driver = with_log_driver(runtime).command("LogDriver", SMALL_HEAP_MIB, config[1]) if log else client
+            command = [*driver, bootstrap, known]
             clients[name] = Client(one, command, recorded, stack)
         for node in nodes.values():
             node.start()

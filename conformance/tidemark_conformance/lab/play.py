@@ -64,9 +64,12 @@ def play(schedule: Schedule, runtime: Runtime, folder: Path, told: Told) -> Run:
 
     step = ""
     try:
-        say(f"{_listed([*schedule.cluster.brokers])} and a controller start")
+        brokers = [*schedule.cluster.brokers]
+        if brokers:
+            say(f"{_listed(brokers)} and a controller start")
         with cluster(schedule.cluster, runtime, recorded) as running:
-            say("they serve")
+            if brokers:
+                say("they serve")
             player = _Player(running, recorded, say)
             for one in schedule.steps:
                 step = f"step {one.number}: "

@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import uuid
 import zipfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from tidemark_conformance import cache, paths
@@ -20,7 +20,7 @@ from tidemark_conformance.errors import Unusable
 from tidemark_conformance.java import toolchain
 from tidemark_conformance.lab import releases
 
-SOURCE = Path(__file__).with_name("Driver.java")
+SOURCE, LOG_SOURCE = Path(__file__).with_name("Driver.java"), Path(__file__).with_name("LogDriver.java")
 LEAN = ["-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-Xshare:auto", "-XX:-UsePerfData"]
 """For a process that lives for a minute."""
 COMPILING_S = 300.0
@@ -68,27 +68,34 @@ def runtime(version: str, fetched: Path) -> Runtime:
     """The runtime of a release whose jars are in the folder `fetched`. Raises Unusable without a JDK."""
     java, javac = jdk()
     jars = tuple(fetched / Path(path).name for path in releases.jars(version))
-    driver = _driver(javac, jars)
+    driver = _driver(javac, SOURCE, jars)
     info = java.resolve().stat()
     key = repr((str(java.resolve()), info.st_size, info.st_mtime_ns, str(driver), *map(str, jars), *LEAN))
     name = f"{version}-{hashlib.sha256(key.encode()).hexdigest()[:16]}.jsa"
     return Runtime(version, java, (driver, *jars), cache.folder("kafka") / name)
 
 
-def _driver(javac: Path, jars: tuple[Path, ...]) -> Path:
-    """The jar in the cache with the driver's classes. Raises Unusable where javac refuses, which an old JDK does."""
-    key = hashlib.sha256(b"\0".join([SOURCE.read_bytes(), *(jar.name.encode() for jar in jars)])).hexdigest()
+def with_log_driver(one: Runtime) -> Runtime:
+    """The same, with the driver of a log behind its jars. Raises Unusable where the release has no such log."""
+    _, javac = jdk()
+    return replace(one, jars=(*one.jars, _driver(javac, LOG_SOURCE, one.jars)))
+
+
+def _driver(javac: Path, source: Path, jars: tuple[Path, ...]) -> Path:
+    """The jar in the cache with a driver's classes. Raises Unusable where javac refuses, which an old JDK does."""
+    key = hashlib.sha256(b"\0".join([source.read_bytes(), *(jar.name.encode() for jar in jars)])).hexdigest()
     place = cache.folder("kafka") / f"driver-{key[:16]}.jar"
     if place.is_file() and cache.sealed(place):
         return place
     with paths.temporary_folder("driver-", cache.folder("kafka")) as room:
         options = ["--release", str(toolchain.OLDEST_JAVA), "-cp", os.pathsep.join(map(str, jars)), "-d", str(room)]
-        command = [str(javac), *options, str(SOURCE)]
+        command = [str(javac), *options, str(source)]
         done = subprocess.run(command, capture_output=True, text=True, timeout=COMPILING_S, check=False)
         if done.returncode:
             said = (done.stderr.strip() or "it says nothing").splitlines()[0]
             raise Unusable(
-                f"{javac} does not compile {SOURCE.name} ({said}): install Java {toolchain.OLDEST_JAVA} or newer"
+                f"{javac} does not compile {source.name} ({said}): install Java {toolchain.OLDEST_JAVA} or newer, "
+                "or choose another release by --kafka"
             )
         draft = room / place.name
         with zipfile.ZipFile(draft, "w") as archive:

@@ -11,6 +11,7 @@ r"""Schedules of finds on real Kafka: `traces/golden/<protocol>/<find>.toml`, be
     features = {"transaction.version" = 1}
     topics = [{name = "x", replicas = ["A"], settings = {}}]   # the replicas of each partition: "A,B"
     clients = [{name = "p", kind = "producer", settings = {}}]
+                                          # without brokers and topics: no cluster, and one client of the kind "log"
     [control]
     text = "what the control leaves out, or does instead"
     settings, features, clients           # optional: these replace those of the cluster, or of a client by its name
@@ -89,14 +90,24 @@ CALLS = {
     "consumed": (0, 0),
     "commit-offsets": (0, 0),
     "close": (0, 0),
+    "open": (1, 1),
+    "append": (2, 2),
+    "roll": (0, 0),
+    "truncate": (1, 1),
+    "task": (1, 1),
+    "lose": (2, 2),
+    "tear": (2, 2),
+    "look": (0, 0),
 }
-"""The calls of the driver (Driver.java), and how few and how many arguments each takes."""
+"""The calls of the drivers (Driver.java, LogDriver.java), and how few and how many arguments each takes."""
 SIGNALS = ("STOP", "CONT", "TERM", "KILL")
 HOWS = ("has", "lacks", "ends", "twice", "empty")
 ADMIN = "admin"
 """The client that every cluster has."""
 WITHIN_S = 30.0
-KINDS = ("producer", "consumer")
+LOG = "log"
+"""The kind of a client that is no client: a process with one log of a partition, as Kafka's classes keep it."""
+KINDS = ("producer", "consumer", LOG)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +121,7 @@ class Topic:
 
 @dataclass(frozen=True, slots=True)
 class Client:
-    """`kind`: "producer", "consumer" or "admin"."""
+    """`kind`: "producer", "consumer", "admin" or "log"."""
 
     name: str
     kind: str
@@ -280,8 +291,8 @@ class _Reader:
         if unknown:
             raise ValueError(f"it has {min(unknown)!r}, which means nothing")
         steps = tuple(self._step(number, one) for number, one in enumerate(content["step"], 1))
-        if not any(one.decisive for one in steps) and not set(content["control"]) - {"text"}:
-            raise ValueError("no step is decisive, and the control replaces nothing")
+        if not any(one.decisive or one.instead for one in steps) and not set(content["control"]) - {"text"}:
+            raise ValueError("the control is the same: no step is decisive or taken instead, and it replaces nothing")
         evidence = tuple(Fact(one["text"], self._proof(one["holds"])) for one in content["evidence"])
         if content["find"] != file.stem or not evidence:
             raise ValueError(f"its find is {content['find']!r}, with {len(evidence)} facts of evidence")

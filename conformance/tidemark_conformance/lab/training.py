@@ -16,6 +16,8 @@ from tidemark_conformance.lab.schedule import read
 
 SCHEDULE = Path(__file__).with_name("training.toml")
 BUDGET_S = 300.0
+PROXY_WORDS, INVOKER_WORDS = 9, (2, 4)
+"""Of a line of a list of classes, behind its kind; the line of a class has its name alone."""
 
 
 def train(runtime: Runtime) -> bool:
@@ -43,5 +45,17 @@ def train(runtime: Runtime) -> bool:
 
 
 def _whole(file: Path) -> list[str]:
-    """The lines of a list; one that a killed process has not ended is left out."""
-    return [line for line in file.read_text(encoding="utf-8").splitlines(keepends=True) if line.endswith("\n")]
+    """The lines of a list. Left out are one that a killed process has not ended, and those that two threads have
+    written into one another: Java makes no archive from such a list."""
+    lines = file.read_text(encoding="utf-8").splitlines(keepends=True)
+    return [line for line in lines if line.endswith("\n") and _is_entry(line.split())]
+
+
+def _is_entry(words: list[str]) -> bool:
+    match words:
+        case ["@lambda-proxy", *rest]:
+            return len(rest) == PROXY_WORDS
+        case ["@lambda-form-invoker", *rest]:
+            return len(rest) in INVOKER_WORDS
+        case _:
+            return len(words) == 1

@@ -16,6 +16,7 @@ from pathlib import Path
 
 from tidemark_conformance.errors import Unusable
 from tidemark_conformance.explain.golden import golden_file, golden_root
+from tidemark_conformance.lab.schedule import read as read_schedule
 from tidemark_conformance.registry import zoo
 from tidemark_conformance.report.markdown import table
 
@@ -55,6 +56,11 @@ class Find:
         """The schedule that `tidemark reproduce` plays, in `traces/golden`."""
         found = sorted(golden_root().glob(f"*/{self.id}.toml"))
         return found[0].relative_to(golden_root()).as_posix() if found else None
+
+    @property
+    def on_cluster(self) -> bool:
+        """Whether its schedule needs brokers, and not the classes of a log alone."""
+        return self.schedule is not None and bool(read_schedule(golden_root() / self.schedule).cluster.brokers)
 
 
 @cache
@@ -143,7 +149,8 @@ def ticket(one: Find) -> str:
     """A text for a ticket."""
     shown = "; ".join(filter(None, (f"4.3.1: {one.runs}" if one.runs else "", one.also and f"also {one.also}")))
     steps = (
-        f"`tidemark reproduce {one.id}` plays it on a cluster of its own; --control leaves the decisive step out."
+        f"`tidemark reproduce {one.id}` plays it on a {'cluster' if one.on_cluster else 'log'} of its own; --control "
+        "does not take the decisive step."
         if one.schedule
         else ("The schedule of this page." if shown else "Nobody has; the page has the steps.")
     )

@@ -5,13 +5,14 @@
 (***************************************************************************)
 EXTENDS MCReplication
 
-Disk(b) == INSTANCE DurableLog WITH
+DiskOf(b) == INSTANCE DurableLog WITH
     up            <- Running(b),
     log           <- log[b],
     flushed       <- flushed[b],
     epochCache    <- epochCache[b],
     highWatermark <- highWatermark[b],
     checkpoint    <- checkpoint[b]
-DurableLogInit  == \A b \in Brokers : Disk(b)!Init
-DurableLogSteps == [][\A b \in Brokers : Disk(b)!Next \/ UNCHANGED Disk(b)!vars]_vars
+DurableLogInit  == \A b \in Brokers : DiskOf(b)!Init
+DurableLogSteps == [][\A b \in Brokers : DiskOf(b)!Next \/ UNCHANGED DiskOf(b)!vars]_vars
+DurableLogRefined == DurableLogInit /\ DurableLogSteps
 =============================================================================
