@@ -131,6 +131,12 @@ SnapshotOf(state, synced) == [there |-> TRUE, state |-> state, synced |-> synced
 Replay(state, batches) ==
     FoldSeq(LAMBDA b, known : IF b.producer = None THEN known ELSE [known EXCEPT ![b.producer] = b.value], state, batches)
 
+\* The snapshots once producer state was loaded: those within the log, and one at its end, unless it is empty.
+SnapshotsOfLog(start, end, state) ==
+    [o \in Offsets |-> IF o <= start \/ o > end THEN NoSnapshot
+                       ELSE IF o = end /\ ~snapshots[o].there THEN SnapshotOf(state, TRUE)
+                       ELSE snapshots[o]]
+
 \* The batches of these segments from one offset up to another.
 BatchesOf(some, from, to) ==
     FoldSeq(LAMBDA s, all : LET first == Max(1, from - s.base + 1) IN all \o SubSeq(s.batches, first, Min(Len(s.batches), to - s.base)),
@@ -198,7 +204,7 @@ ForgetFlushesAtTruncation(end) == Case("ForgetFlushesAtTruncation", \E o \in sch
 EpochFileFollowsTruncation(cache, written) == Case("EpochFileFollowsTruncation", cache # written)
 
 \* This project's repair; Kafka 4.x lacks it. Without it the disk may have what was cut off, and the epoch cache knows nothing of it.
-SyncTruncation(s, offset) == Case("SyncTruncation", offset - s.base < s.synced)
+SyncTruncation(s, offset) == Case("SyncTruncation", offset < End(s))
 
 \* KAFKA-16541. Without it the file is renamed before it is synced, and a power loss leaves an empty one. Recovery reads the records
 \* behind the recovery point only, and the epochs of those before are unknown.
@@ -227,6 +233,9 @@ SnapshotWithinLog(offset, end) == Guard("SnapshotWithinLog", offset <= end)
 Rules == {"EndMovesWithAppend", "SizeReadOnce", "CopyEpochs", "DeleteBelowHw", "RecoveryPointFollowsTruncation", "ForgetFlushesAtTruncation",
           "EpochFileFollowsTruncation", "SyncTruncation", "SyncEpochFile", "LoadedBeforeMarker", "DropBehindTorn",
           "DropBehindHole", "LowerCheckpointAtLoad", "SnapshotWithinLog"}
+
+\* Actions that only a flaw takes: nothing comes back of what was cut off and synced.
+FlawActions == {"BringBack"}
 
 \* The baseline of Kafka 4.x: what it ships without.
 KafkaAsShipped == {"CopyEpochs", "ForgetFlushesAtTruncation", "EpochFileFollowsTruncation", "SyncTruncation", "DropBehindHole",
@@ -503,8 +512,9 @@ MoveLog ==
     /\ scheduled' = {}
     /\ flushed' = {}
     /\ reading' = NotReading
+    /\ snapshots' = [o \in Offsets |-> [snapshots[o] EXCEPT !.synced = FALSE]]
     /\ UNCHANGED <<status, logEnd, logStart, highWatermark, producerState, truncating, loadsClean, recovered>>
-    /\ UNCHANGED <<snapshots, cleanMarker, appended>>
+    /\ UNCHANGED <<cleanMarker, appended>>
     /\ UNCHANGED <<record, truncated, deleted>>
     /\ safe' = logStart
 
@@ -514,15 +524,12 @@ MoveLog ==
 \* The file of a segment that is cut at an offset. What was safe behind it may come back until the file is synced.
 CutAt(s, offset) ==
     LET kept == offset - s.base IN
-    [s EXCEPT !.batches = SubSeq(s.batches, 1, kept), !.synced = Min(kept, s.synced),
+    [s EXCEPT !.batches = SubSeq(s.batches, 1, kept), !.synced = IF SyncTruncation(s, offset) THEN kept ELSE Min(kept, s.synced),
               !.cut = IF SyncTruncation(s, offset) THEN <<>>
                       ELSE IF s.cut # <<>> /\ kept >= s.synced THEN s.cut ELSE SubSeq(s.batches, kept + 1, s.synced) \o s.cut]
 
-\* The log after a truncation: its end, start, high watermark, what of the background goes on.
-AfterTruncation(end, cache) ==
-    /\ epochCache' = cache
-    /\ epochFile' = IF EpochFileFollowsTruncation(cache, epochFile) THEN cache ELSE epochFile
-    /\ epochFileSafe' = (EpochFileFollowsTruncation(cache, epochFile) \/ epochFileSafe)
+\* The log after a truncation: what of the background goes on.
+AfterTruncation(end) ==
     /\ recoveryPoint' = IF RecoveryPointFollowsTruncation(end) THEN end ELSE recoveryPoint
     /\ scheduled' = IF ForgetFlushesAtTruncation(end) THEN {o \in scheduled : o <= end} ELSE scheduled
     /\ flushed' = IF ForgetFlushesAtTruncation(end) THEN {o \in flushed : o <= end} ELSE flushed
@@ -532,18 +539,23 @@ AfterTruncation(end, cache) ==
 TruncateTo(end) ==
     LET kept   == SelectSeq(segments, LAMBDA s : s.base <= end)
         files  == [kept EXCEPT ![Len(kept)] = CutAt(@, end)]
-        usable == {o \in Offsets : snapshots[o].there /\ o <= end /\ o >= segments[1].base}
-        newest == IF usable = {} THEN segments[1].base ELSE CHOOSE o \in usable : \A x \in usable : x <= o
+        start  == Min(logStart, end)
+        cache  == TrimmedToEnd(epochCache, end)
+        usable == {o \in Offsets : snapshots[o].there /\ o <= end /\ o > start}
+        newest == IF usable = {} THEN start ELSE CHOOSE o \in usable : \A x \in usable : x <= o
         state  == Replay(IF usable = {} THEN NoState ELSE snapshots[newest].state, BatchesOf(files, newest, end)) IN
     \* enabled when
     /\ Running /\ end < logEnd /\ segments[1].base <= end
     \* effect
     /\ segments' = files
-    /\ AfterTruncation(end, TrimmedToEnd(epochCache, end))
+    /\ AfterTruncation(end)
+    /\ epochCache' = cache
+    /\ epochFile' = IF EpochFileFollowsTruncation(cache, epochFile) THEN cache ELSE epochFile
+    /\ epochFileSafe' = (EpochFileFollowsTruncation(cache, epochFile) \/ epochFileSafe)
     /\ producerState' = state
-    /\ snapshots' = [o \in Offsets |-> IF o > end THEN NoSnapshot ELSE IF o = end THEN SnapshotOf(state, TRUE) ELSE snapshots[o]]
+    /\ snapshots' = SnapshotsOfLog(start, end, state)
     /\ logEnd' = end
-    /\ logStart' = Min(logStart, end)
+    /\ logStart' = start
     /\ highWatermark' = Min(highWatermark, end)
     /\ truncating' = TRUE
     /\ UNCHANGED <<status, loadsClean, recovered, reading>>
@@ -554,15 +566,19 @@ TruncateTo(end) ==
     /\ deleted' = Min(deleted, end)
 
 \* TruncateFully   who: follower   code: log/unified_log.py (truncate_fully_and_start_at)
-\* The leader's log begins elsewhere: all segments are deleted, and the log is empty and begins at the offset.
+\* The leader's log begins elsewhere: all segments are deleted, and the log is empty and begins at the offset. The file of epochs is
+\* cleared at once.
 TruncateFully(start) ==
     \* enabled when
     /\ Running /\ (start > logEnd \/ start < segments[1].base)
     \* effect
     /\ segments' = <<NewSegment(start)>>
-    /\ AfterTruncation(start, <<>>)
+    /\ AfterTruncation(start)
+    /\ epochCache' = <<>>
+    /\ epochFile' = <<>>
+    /\ epochFileSafe' = TRUE
     /\ producerState' = NoState
-    /\ snapshots' = [o \in Offsets |-> IF o = start THEN SnapshotOf(NoState, TRUE) ELSE NoSnapshot]
+    /\ snapshots' = [o \in Offsets |-> IF o = start /\ start > 0 THEN SnapshotOf(NoState, TRUE) ELSE NoSnapshot]
     /\ logEnd' = start
     /\ logStart' = start
     /\ highWatermark' = start
@@ -612,8 +628,9 @@ ShutDown ==
     \* effect
     /\ Ended("down")
     /\ segments' = [i \in 1..Len(segments) |-> Synced(segments[i])]
-    /\ snapshots' = [o \in Offsets |-> IF o = logEnd THEN SnapshotOf(producerState, TRUE)
-                                       ELSE IF snapshots[o].there THEN [snapshots[o] EXCEPT !.synced = TRUE] ELSE snapshots[o]]
+    /\ snapshots' = [o \in Offsets |-> IF snapshots[o].there THEN [snapshots[o] EXCEPT !.synced = TRUE]
+                                       ELSE IF o = logEnd /\ logEnd > logStart THEN SnapshotOf(producerState, TRUE)
+                                       ELSE NoSnapshot]
     /\ epochFile' = epochCache
     /\ epochFileSafe' = TRUE
     /\ checkpoints' = [hw |-> highWatermark, recovery |-> logEnd, start |-> IF logStart > segments[1].base THEN logStart ELSE 0]
@@ -650,7 +667,8 @@ LosePower(unsynced) ==
     /\ status # "dark"
     \* effect
     /\ Ended("dark")
-    /\ snapshots' = IF unsynced THEN [o \in Offsets |-> IF snapshots[o].synced THEN snapshots[o] ELSE NoSnapshot] ELSE snapshots
+    /\ snapshots' = IF unsynced THEN [o \in Offsets |-> IF snapshots[o].synced THEN snapshots[o] ELSE NoSnapshot]
+                  ELSE [o \in Offsets |-> [snapshots[o] EXCEPT !.synced = snapshots[o].there]]
     /\ epochFile' = IF unsynced /\ ~epochFileSafe THEN <<>> ELSE epochFile
     /\ epochFileSafe' = TRUE
     /\ UNCHANGED <<segments, checkpoints, cleanMarker, appended>>
@@ -742,10 +760,11 @@ LoadLog ==
         start  == Max(checkpoints.start, Recovered[1].base)
         epochs == IF lost THEN <<>> ELSE RecoveredEpochs
         cache  == TrimmedFromStart(TrimmedToEnd(epochs, end), checkpoints.start)
-        usable == {o \in Offsets : snapshots[o].there /\ o >= Recovered[1].base /\ SnapshotWithinLog(o, end)}
-        newest == IF usable = {} THEN Recovered[1].base ELSE CHOOSE o \in usable : \A x \in usable : x <= o
-        state  == IF usable = {} THEN IF loadsClean THEN NoState ELSE Replay(NoState, BatchesOf(Recovered, newest, end))
-                  ELSE Replay(snapshots[newest].state, BatchesOf(Recovered, newest, end)) IN
+        usable == {o \in Offsets : snapshots[o].there /\ o > start /\ SnapshotWithinLog(o, end)}
+        newest == IF usable = {} THEN start ELSE CHOOSE o \in usable : \A x \in usable : x <= o
+        state  == IF usable # {} THEN Replay(snapshots[newest].state, BatchesOf(Recovered, newest, end))
+                  ELSE IF loadsClean /\ \A o \in Offsets : ~snapshots[o].there THEN NoState
+                  ELSE Replay(NoState, BatchesOf(Recovered, start, end)) IN
     \* enabled when
     /\ status = "loading"
     /\ \A i \in Unflushed : i <= Kept => ~segments[i].torn
@@ -755,13 +774,12 @@ LoadLog ==
     /\ logEnd' = end
     /\ logStart' = start
     /\ highWatermark' = Max(start, Min(checkpoints.hw, end))
-    /\ recoveryPoint' = IF loadsClean THEN end ELSE Min(checkpoints.recovery, end)
+    /\ recoveryPoint' = IF loadsClean /\ ~lost THEN end ELSE Min(checkpoints.recovery, end)
     /\ epochCache' = cache
     /\ epochFile' = IF EpochFileFollowsTruncation(cache, epochs) THEN cache ELSE epochs
     /\ epochFileSafe' = TRUE
     /\ producerState' = state
-    /\ snapshots' = [o \in Offsets |-> IF o = end THEN SnapshotOf(state, TRUE)
-                                       ELSE IF o > end \/ o < Recovered[1].base THEN NoSnapshot ELSE snapshots[o]]
+    /\ snapshots' = SnapshotsOfLog(start, end, state)
     /\ loadsClean' = FALSE
     /\ recovered' = 0
     /\ cleanMarker' = FALSE
@@ -773,7 +791,7 @@ LoadLog ==
                                          IF o < End(Recovered[i]) THEN Recovered[i].batches[o - Recovered[i].base + 1].value ELSE 0
                                     ELSE 0]
     /\ truncated' = NextTruncated(end, MaxOffset)
-    /\ safe' = IF loadsClean THEN end ELSE Min(checkpoints.recovery, end)
+    /\ safe' = IF loadsClean /\ ~lost THEN end ELSE Min(checkpoints.recovery, end)
     /\ deleted' = Min(Max(deleted, start), end)
 
 -----------------------------------------------------------------------------

@@ -37,11 +37,12 @@ NothingTorn == status = "running" => \A i \in 1..Len(segments) : ~segments[i].to
 \* crash the log may begin at a lower offset than it did, and the cache may not.
 EpochsOfRecords == status = "running" => \A o \in Offsets : o >= Max(logStart, deleted) /\ o < logEnd /\ HasAt(o) => EpochAt(o) = At(o).epoch
 
-\* Of each producer with a batch in the log, its last one is known.
+\* Of each producer with a batch in the log, from its start on, its last one is known. Likewise after a crash: who was forgotten with the
+\* records before a start stays so where the log begins lower again.
 StateOfRecords ==
     status = "running" =>
         \A p \in Producers :
-            LET mine == {o \in Offsets : o >= segments[1].base /\ o < logEnd /\ HasAt(o) /\ (HasAt(o) => At(o).producer = p)} IN
+            LET mine == {o \in Offsets : o >= Max(logStart, deleted) /\ o < logEnd /\ HasAt(o) /\ (HasAt(o) => At(o).producer = p)} IN
             mine # {} => producerState[p] = At(CHOOSE o \in mine : \A x \in mine : x <= o).value
 
 -----------------------------------------------------------------------------
