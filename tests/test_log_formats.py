@@ -345,6 +345,7 @@ def test_every_truncation_of_a_checkpoint_is_noticed_but_within_the_last_number(
     [
         (b"1\n0\n", 0, "version is '1'"),
         (b"0\n", 2, "number of entries is missing"),
+        (b"0", 1, "number of entries is missing"),
         (b"0\n2\na 0 1\n", 2, "'2' entries should follow, and 1 do"),
         (b"0\n1\na zero 1\n", 4, "no entry"),
         (b"0\n1\n\xff 0 1\n", 4, "no text"),

@@ -57,7 +57,7 @@ def _checkpoint(data: bytes, form: str, make: Callable[..., T]) -> tuple[T, ...]
     lines = _lines(data)
     starts = [0]
     for line in lines:
-        starts.append(starts[-1] + len(line.encode()) + 1)
+        starts.append(min(starts[-1] + len(line.encode()) + 1, len(data)))
     if lines[0] != _VERSION:
         raise Malformed(0, f"the checkpoint's version is {_shown(lines[0])}, and {_VERSION} is known")
     if len(lines) < 2 or not lines[1].isdecimal():
