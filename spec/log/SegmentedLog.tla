@@ -281,7 +281,7 @@ Init ==
 -----------------------------------------------------------------------------
 (* The log *)
 
-\* AppendBatch   who: leader or follower   code: log/unified_log.py (append)
+\* AppendBatch   who: leader or follower   code: log/unified_log.py (append_as_leader)
 \* A batch of leader epoch e, which is none below those of the log: replication sees to that. The cache is written before, if the
 \* epoch is new.
 AppendBatch(e, p) ==
@@ -319,10 +319,11 @@ AssignEpoch(e) ==
     /\ UNCHANGED <<record, truncated, safe, deleted>>
 
 \* RollSegment   who: the log, before an append   code: log/unified_log.py (roll)
-\* The active segment is full. A snapshot is written and not synced; the background will flush up to here.
+\* The active segment is full. A snapshot is written and not synced; the background will flush up to here. A file of that name may not
+\* be there: after an append that has not moved the end it is.
 RollSegment ==
     \* enabled when
-    /\ Running /\ Active.batches # <<>>
+    /\ Running /\ Active.batches # <<>> /\ logEnd > Active.base
     \* effect
     /\ segments' = Append(segments, NewSegment(logEnd))
     /\ recoveryPoint' = Below(logEnd)
@@ -333,7 +334,7 @@ RollSegment ==
     /\ UNCHANGED <<record, truncated, deleted>>
     /\ safe' = Below(logEnd)
 
-\* ScheduleFlush   who: the log   code: log/unified_log.py (flush)
+\* ScheduleFlush   who: the log   code: log/unified_log.py (schedule_flush)
 \* flush.ms or flush.messages: all of the log.
 ScheduleFlush ==
     \* enabled when
@@ -344,7 +345,7 @@ ScheduleFlush ==
     /\ UNCHANGED <<segments, snapshots, epochFile, epochFileSafe, checkpoints, cleanMarker, appended>>
     /\ UNCHANGED <<record, truncated, safe, deleted>>
 
-\* SyncFiles   who: the background   code: log/unified_log.py (flush)
+\* SyncFiles   who: the background   code: log/unified_log.py (sync_files)
 \* The segments from the recovery point up to the offset are synced, without the log's lock. A flush below the recovery point is none.
 SyncFiles(o) ==
     LET from == PlaceOf(segments, recoveryPoint) IN
@@ -360,7 +361,7 @@ SyncFiles(o) ==
     /\ UNCHANGED <<epochFile, epochFileSafe, checkpoints, cleanMarker, appended>>
     /\ UNCHANGED <<record, truncated, safe, deleted>>
 
-\* RaiseRecoveryPoint   who: the background   code: log/unified_log.py (mark_flushed)
+\* RaiseRecoveryPoint   who: the background   code: log/unified_log.py (raise_recovery_point)
 RaiseRecoveryPoint(o) ==
     \* enabled when
     /\ status = "running" /\ o \in flushed
@@ -395,7 +396,7 @@ DeleteRecords(start) ==
     /\ UNCHANGED <<record, truncated, safe>>
     /\ deleted' = Max(deleted, start)
 
-\* DeleteOldestSegment   who: retention   code: log/unified_log.py (delete_old_segments)
+\* DeleteOldestSegment   who: retention   code: log/unified_log.py (delete_oldest_segment)
 \* By size, time or start offset. The active segment stays: retention rolls it before.
 DeleteOldestSegment ==
     \* enabled when
@@ -411,7 +412,7 @@ DeleteOldestSegment ==
     /\ UNCHANGED <<record, truncated, safe>>
     /\ deleted' = Max(deleted, segments[2].base)
 
-\* CheckpointHighWatermark   who: the background   code: log/log_manager.py
+\* CheckpointHighWatermark   who: the background   code: log/log_manager.py (checkpoint_high_watermarks)
 CheckpointHighWatermark ==
     \* enabled when
     /\ status = "running" /\ checkpoints.hw # highWatermark
@@ -421,7 +422,7 @@ CheckpointHighWatermark ==
     /\ UNCHANGED <<segments, snapshots, epochFile, epochFileSafe, cleanMarker, appended>>
     /\ UNCHANGED <<record, truncated, safe, deleted>>
 
-\* CheckpointRecoveryPoint   who: the background   code: log/log_manager.py
+\* CheckpointRecoveryPoint   who: the background   code: log/log_manager.py (checkpoint_recovery_points)
 CheckpointRecoveryPoint ==
     \* enabled when
     /\ Running /\ checkpoints.recovery # recoveryPoint
@@ -431,7 +432,7 @@ CheckpointRecoveryPoint ==
     /\ UNCHANGED <<segments, snapshots, epochFile, epochFileSafe, cleanMarker, appended>>
     /\ UNCHANGED <<record, truncated, safe, deleted>>
 
-\* CheckpointLogStart   who: the background   code: log/log_manager.py
+\* CheckpointLogStart   who: the background   code: log/log_manager.py (checkpoint_log_starts)
 \* Only a start offset within a segment is written.
 CheckpointLogStart ==
     LET start == IF logStart > segments[1].base THEN logStart ELSE 0 IN
@@ -443,7 +444,7 @@ CheckpointLogStart ==
     /\ UNCHANGED <<segments, snapshots, epochFile, epochFileSafe, cleanMarker, appended>>
     /\ UNCHANGED <<record, truncated, safe, deleted>>
 
-\* WriteEpochFile   who: the background   code: log/epoch_cache.py
+\* WriteEpochFile   who: the background   code: log/unified_log.py (write_epoch_file)
 WriteEpochFile(synced) ==
     \* enabled when
     /\ status = "running" /\ epochFile # epochCache
@@ -455,7 +456,7 @@ WriteEpochFile(synced) ==
     /\ UNCHANGED <<segments, snapshots, checkpoints, cleanMarker, appended>>
     /\ UNCHANGED <<record, truncated, safe, deleted>>
 
-\* FailIndex   who: leader or follower   code: log/unified_log.py (append)
+\* FailIndex   who: leader or follower   code: log/unified_log.py (append_as_leader)
 \* A marker is in the file, and its entry in the index of transactions cannot be written.
 FailIndex(e, moved) ==
     \* enabled when
@@ -472,7 +473,7 @@ FailIndex(e, moved) ==
     /\ UNCHANGED <<truncated, deleted>>
     /\ safe' = Below(logEnd')
 
-\* BeginRead   who: consumer   code: log/unified_log.py (read)
+\* BeginRead   who: consumer   code: log/unified_log.py (begin_read)
 \* The slice of the file ends at the high watermark, or with the file.
 BeginRead ==
     \* enabled when
@@ -484,7 +485,7 @@ BeginRead ==
     /\ UNCHANGED diskVars
     /\ UNCHANGED <<record, truncated, safe, deleted>>
 
-\* EndRead   who: consumer   code: log/unified_log.py (read)
+\* EndRead   who: consumer   code: log/unified_log.py (end_read)
 \* Batches up to the offset are sent.
 EndRead(end) ==
     \* enabled when
@@ -523,7 +524,7 @@ MoveLog ==
 
 \* The file of a segment that is cut at an offset. What was safe behind it may come back until the file is synced.
 CutAt(s, offset) ==
-    LET kept == offset - s.base IN
+    LET kept == Min(offset - s.base, Len(s.batches)) IN
     [s EXCEPT !.batches = SubSeq(s.batches, 1, kept), !.synced = IF SyncTruncation(s, offset) THEN kept ELSE Min(kept, s.synced),
               !.cut = IF SyncTruncation(s, offset) THEN <<>>
                       ELSE IF s.cut # <<>> /\ kept >= s.synced THEN s.cut ELSE SubSeq(s.batches, kept + 1, s.synced) \o s.cut]
@@ -590,7 +591,7 @@ TruncateFully(start) ==
     /\ safe' = Min(safe, start)
     /\ deleted' = start
 
-\* CheckpointTruncation   who: follower   code: log/log_manager.py (truncate_to)
+\* CheckpointTruncation   who: follower   code: log/log_manager.py (checkpoint_truncation)
 CheckpointTruncation ==
     \* enabled when
     /\ status = "running" /\ truncating
@@ -639,7 +640,7 @@ ShutDown ==
     /\ UNCHANGED <<record, truncated, deleted>>
     /\ safe' = logEnd
 
-\* Kill   who: the nemesis   code: log/sim/cluster.py
+\* Kill   who: the nemesis   code: log/sim/cluster.py (kill)
 \* The process ends; what it has written is there.
 Kill ==
     \* enabled when
@@ -660,7 +661,7 @@ StopLoading ==
     /\ UNCHANGED <<segments, snapshots, epochFile, epochFileSafe, checkpoints, appended>>
     /\ UNCHANGED <<record, truncated, safe, deleted>>
 
-\* LosePower   who: the nemesis   code: log/sim/disk.py
+\* LosePower   who: the nemesis   code: log/sim/disk.py (lose_power)
 \* Snapshots that were not synced may be gone, and what was in a checkpoint that was renamed before.
 LosePower(unsynced) ==
     \* enabled when
@@ -674,7 +675,7 @@ LosePower(unsynced) ==
     /\ UNCHANGED <<segments, checkpoints, cleanMarker, appended>>
     /\ UNCHANGED <<record, truncated, safe, deleted>>
 
-\* Settle   who: the disk   code: log/sim/disk.py
+\* Settle   who: the disk   code: log/sim/disk.py (settle)
 \* The first segment that was not synced has kept so many batches, and perhaps a part of the next one.
 Settle(kept, torn) ==
     \* enabled when
@@ -686,7 +687,7 @@ Settle(kept, torn) ==
     /\ UNCHANGED <<snapshots, epochFile, epochFileSafe, checkpoints, cleanMarker, appended>>
     /\ UNCHANGED <<record, truncated, safe, deleted>>
 
-\* BringBack   who: the disk   code: log/sim/disk.py
+\* BringBack   who: the disk   code: log/sim/disk.py (bring_back)
 \* The first segment that was not synced is as it was before it was cut, with so many of the batches that were cut off.
 BringBack(many) ==
     LET s   == segments[Open]
@@ -703,7 +704,7 @@ BringBack(many) ==
 -----------------------------------------------------------------------------
 (* Load *)
 
-\* BeginLoad   who: the broker   code: log/log_manager.py (load_logs)
+\* BeginLoad   who: the broker   code: log/log_manager.py (LogManager)
 \* The marker goes before the load begins (KAFKA-10471).
 BeginLoad ==
     \* enabled when
@@ -739,7 +740,7 @@ RecoveredEpochs ==
                     cache, [i \in 1..Len(s.batches) |-> i])
     IN  FoldSeq(meet, epochFile, read)
 
-\* CutTornSegment   who: the broker   code: log/log_loader.py (recover_segment)
+\* CutTornSegment   who: the broker   code: log/log_loader.py (step)
 \* Recovery has read the segments before, and this one up to bytes that are no batch. It cuts these off.
 CutTornSegment(i) ==
     \* enabled when
@@ -753,7 +754,7 @@ CutTornSegment(i) ==
     /\ UNCHANGED <<loadsClean, reading, snapshots, epochFile, epochFileSafe, checkpoints, cleanMarker, appended>>
     /\ UNCHANGED <<record, truncated, safe, deleted>>
 
-\* LoadLog   who: the broker   code: log/log_loader.py (load)
+\* LoadLog   who: the broker   code: log/log_manager.py (finish_load)
 LoadLog ==
     LET end    == End(Recovered[Len(Recovered)])
         lost   == end = checkpoints.start /\ End(segments[Kept]) < checkpoints.start
