@@ -71,3 +71,12 @@ def test_damaged_data_is_one_sentence(tmp_path: Path, text: str, wrong: str) -> 
 
 def test_a_checkout_without_finds_has_no_blocks(tmp_path: Path) -> None:
     assert finds.blocks(tmp_path) == {}
+
+
+def test_what_no_broker_has_run_says_so() -> None:
+    """A schedule of a log starts none; README's table tells these apart from clusters."""
+    rows = [line for line in finds.played(FINDS).splitlines() if "](docs/finds/" in line]
+    alone = {one.id for one in FINDS if one.schedule and not one.on_cluster}
+    assert {"CAND-23", "CAND-24", "CAND-25"} <= alone < {one.id for one in FINDS if one.schedule}
+    assert {one for one in alone if any(f"[{one}]" in row and finds.NO_BROKER in row for row in rows)} == alone
+    assert sum(finds.NO_BROKER in row for row in rows) == len(alone)

@@ -25,6 +25,7 @@ DATA = Path("docs") / "finds" / "finds.toml"
 HEADER = ("find", "row", "effect", "on Kafka 4.3.1", "also", "by one command")
 PLAYED = ("find", "effect", "shown on Kafka")
 NOT_RUN = "not run: a conjecture"
+NO_BROKER = "the log's classes alone"
 WIDTH = 100
 """Of a ticket's text."""
 
@@ -98,12 +99,14 @@ def blocks(root: Path) -> dict[str, Callable[[], str]]:
 
 def played(found: list[Find]) -> str:
     """The table of the finds that a command plays, for the README."""
-    rows = [
-        (f"[{one.id}](docs/finds/{one.id}.md)", one.title, ", ".join(filter(None, ("4.3.1", one.also))))
-        for one in found
-        if one.schedule
-    ]
+    rows = [(f"[{one.id}](docs/finds/{one.id}.md)", one.title, _shown_on(one)) for one in found if one.schedule]
     return table(PLAYED, rows)
+
+
+def _shown_on(one: Find) -> str:
+    """The versions, and where no broker ran a word that says so."""
+    versions = ", ".join(filter(None, ("4.3.1", one.also)))
+    return versions if one.on_cluster else f"{versions}: {NO_BROKER}"
 
 
 def index(found: list[Find]) -> str:
