@@ -1,10 +1,12 @@
 ----------------------------- MODULE DurableLog -----------------------------
 (***************************************************************************)
-(* What replication takes a broker's disk for: a log that grows, is cut,   *)
-(* and after a crash is a part of what it was, from its beginning on.      *)
+(* A log on a disk: it grows, is cut, and after a crash is a part of what  *)
+(* it was, from its beginning on.                                          *)
 (*                                                                         *)
 (* SegmentedLog refines it, and the disk of each broker of Replication     *)
-(* does. So what Replication shows of its disks holds of files.            *)
+(* does: neither does more to a log. It does not follow that Replication   *)
+(* knows all that files do. It does not know Starts with fewer flushed     *)
+(* records, after which a second crash takes what the first one left.      *)
 (* Left out: log start offsets. A log begins at 0.                         *)
 (***************************************************************************)
 EXTENDS Integers, Sequences

@@ -9,11 +9,11 @@
 (* file; snapshots of producer state; retention and DeleteRecords;         *)
 (* truncation, which nobody syncs; the clean marker; a process that is     *)
 (* killed, a machine that loses power; load and recovery.                  *)
-(* KIPs: 101, 107, 279; KAFKA-10471, 15375, 16541.                   *)
+(* KIPs: 101, 107, 279; KAFKA-10471, 15375, 16541.                         *)
 (*                                                                         *)
-(* Left out: bytes and indexes, time, compaction (LogCleaner), the moving  *)
-(* of a log to another directory, tiered storage, disks that fail.         *)
-(* docs/protocols/log.md: why, and what it could hide.                     *)
+(* Left out: bytes and indexes, time, compaction (LogCleaner), tiered      *)
+(* storage, disks that fail. docs/protocols/log.md: why, and what it could *)
+(* hide. The files that `code:` names below are to come.                   *)
 (*                                                                         *)
 (* Read in this order: VARIABLES, the rules, the actions from AppendBatch  *)
 (* to LoadLog, then SegmentedLogProperties.                                *)
@@ -171,7 +171,7 @@ Below(end) == Min(recoveryPoint, end)
 Open == CHOOSE i \in 1..Len(segments) : ~Settled(segments[i]) /\ \A j \in 1..(i - 1) : Settled(segments[j])
 
 -----------------------------------------------------------------------------
-(* The safety rules. Each says what goes wrong without it; zoo.toml holds the schedule. *)
+(* The safety rules. Each says what goes wrong without it; a model of its name has the schedule. *)
 
 \* The constants that only bound a trace; every other limit of TypeOK means something.
 Capacities == {"MaxOffset", "MaxEpoch", "MaxSegments", "MaxValue"}
@@ -225,6 +225,7 @@ LowerCheckpointAtLoad(end) == Case("LowerCheckpointAtLoad", checkpoints.recovery
 
 \* This project's repair; Kafka 4.x lacks it. Without it a segment that has lost whole batches at its end, and no part of one, leaves a
 \* hole before the next segment. So does a process that ends when recovery has cut a torn segment and has not dropped the next one.
+\* The rule is for logs that are not compacted: compaction leaves such holes.
 DropBehindHole(end, base) == Case("DropBehindHole", end # base)
 
 \* Producer state is that of the log that was recovered. Without it a snapshot behind the end is believed.

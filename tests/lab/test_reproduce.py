@@ -56,10 +56,7 @@ def test_the_finds_are_listed(capsys: pytest.CaptureFixture[str]) -> None:
 @pytest.mark.parametrize(
     ("arguments", "said"),
     [
-        (
-            ["CAND-6"],
-            "no schedule shows CAND-6; ",
-        ),
+        (["KAFKA-2073"], "no schedule shows KAFKA-2073; did you mean KAFKA-20734? (`tidemark reproduce` lists them)"),
         (["CAND-2", "--kafka", "4.3.7"], "Kafka 4.3.7 cannot be run here; did you mean 4.3.1"),
         (["--control"], "--control and -o are of one find; name it"),
         (["all", "--control"], "all are played with their controls; leave --control out"),
@@ -171,7 +168,7 @@ def test_an_archive_that_cannot_be_made_costs_time_only(tmp_path: Path, monkeypa
 def fake(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Kafka is played by fake_kafka.py, whose clients say that nothing is read."""
     kafka = fake_kafka.runtime(tmp_path, monkeypatch, read={"ok": ["s"]})
-    monkeypatch.setattr(reproduce, "_prepared", lambda version: kafka)
+    monkeypatch.setattr(reproduce, "_prepared", lambda version, nodes: kafka)
     monkeypatch.setattr("tidemark_conformance.lab.schedule.golden_root", lambda: tmp_path / "golden")
     folder = tmp_path / "golden" / "replication"
     folder.mkdir(parents=True)
@@ -269,7 +266,7 @@ from pathlib import Path
 from tidemark_conformance import cli
 from tidemark_conformance.commands import reproduce
 from tidemark_conformance.lab.runtime import Runtime
-reproduce._prepared = lambda version: Runtime(version, Path(sys.argv[1]), (), Path("no.jsa"))
+reproduce._prepared = lambda version, nodes: Runtime(version, Path(sys.argv[1]), (), Path("no.jsa"))
 sys.exit(cli.main(["reproduce", "CAND-2"]))
 """
 

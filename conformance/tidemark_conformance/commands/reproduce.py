@@ -53,7 +53,7 @@ def run(args: argparse.Namespace) -> int:
     names = list(files()) if args.find == ALL else [args.find]
     chosen = [(schedule(name, control), control) for name in names for control in _controls(args)]
     _require_empty(args.output)
-    kafka = _prepared(args.kafka)
+    kafka = _prepared(args.kafka, any(one.cluster.brokers for one, _ in chosen))
     if args.output is not None:
         with writable(args.output):
             args.output.mkdir(parents=True, exist_ok=True)
@@ -74,13 +74,13 @@ def run(args: argparse.Namespace) -> int:
     return VIOLATION if any(not one["ok"] and one["verdict"] != VOID for one in documents) else UNDECIDED
 
 
-def _prepared(version: str) -> Runtime:
-    """The jars, the driver and the archive of classes, made once."""
+def _prepared(version: str, nodes: bool) -> Runtime:
+    """The jars and the driver, and for `nodes` the archive of classes, made once."""
     jdk()
     with progress(f"Kafka {version}", "jars") as bar:
         jars = releases.fetched(version, bar.update)
     kafka = runtime(version, jars)
-    if not toolchain.archived(kafka.archive):
+    if nodes and not toolchain.archived(kafka.archive):
         say(f"Kafka {version}: an archive of its classes is made, once")
         train(kafka)
     return kafka

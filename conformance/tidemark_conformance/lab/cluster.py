@@ -222,7 +222,7 @@ def cluster(wanted: schedule.Cluster, runtime: Runtime, recorded: Recorded) -> I
     proxied = [f"{name}{way}" for name in wanted.brokers for way in (INNER, OUTER) if wanted.proxied]
     started = [CONTROLLER, *wanted.brokers] if wanted.brokers else []
     names = [*started, *proxied]
-    ports = dict(zip(names, free_ports(len(names)) if names else [], strict=True))
+    ports = dict(zip(names, free_ports(len(names)), strict=True))
     config = [_logging(recorded.folder, stream) for stream in ("OUT", "ERR")]
     for name in started:
         _configure(wanted, name, ports, recorded.node(name))
@@ -260,6 +260,8 @@ def free_ports(count: int) -> list[int]:
     """So many ports of loopback that nobody listens on. Raises Unusable if there are too few."""
     found: list[int] = []
     for port in random.sample(PORTS, len(PORTS)):
+        if len(found) == count:
+            break
         with socket.socket() as tried:
             try:
                 tried.bind(("127.0.0.1", port))
@@ -270,9 +272,9 @@ def free_ports(count: int) -> list[int]:
                     ) from None
                 continue
         found.append(port)
-        if len(found) == count:
-            return found
-    raise Unusable(f"{count} free ports are needed between {PORTS.start} and {PORTS.stop}: end other programs")
+    if len(found) < count:
+        raise Unusable(f"{count} free ports are needed between {PORTS.start} and {PORTS.stop}: end other programs")
+    return found
 
 
 def _logging(folder: Path, stream: str) -> str:

@@ -12,7 +12,7 @@ CONSTANTS
     Files,     \* segments at a time
     Families   \* what goes on; other actions are taken, and what would follow them is left out
 
-ASSUME Families \subseteq {"down", "dark", "truncate", "roll", "flush", "read", "start", "elect", "checkpoint", "commit", "producers"}
+ASSUME Families \subseteq {"down", "dark", "truncate", "flush", "read", "start", "elect", "checkpoint", "commit", "producers"}
 
 On(family) == family \in Families
 

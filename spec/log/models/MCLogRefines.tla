@@ -1,8 +1,8 @@
 ---------------------------- MODULE MCLogRefines ----------------------------
 (***************************************************************************)
-(* SegmentedLog refines DurableLog: what is in the files is what           *)
-(* replication takes a log for. Without start offsets (families start,     *)
-(* retention, fully) and moves, which DurableLog has not.                  *)
+(* SegmentedLog refines DurableLog: what is in the files is a log.         *)
+(* Without start offsets (families start, retention, fully) and moves,     *)
+(* which DurableLog has not.                                               *)
 (***************************************************************************)
 EXTENDS MCLog
 
